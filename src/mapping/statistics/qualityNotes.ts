@@ -31,25 +31,23 @@ interface NoteInputs {
   readonly sums: StatisticsSums
   readonly groups: FrequentInSource
   readonly identifiers: FrequentInSource
-  /** First brand as JSON: `"brand":"Acme"`. */
-  readonly firstBrand: string
+  /** Field of the first brand, as JSON: `"brand":"Acme"`. */
+  readonly firstBrandField: string
   /** First item group, as JSON text without quotes. */
   readonly firstGroup: string
   /** Counts of the unchanged rows; undefined in a full read. */
   readonly unchanged: FeatureSetCounts | undefined
 }
 
-/** Returns the notes on a source. `fullReadCodes`: codes of notes that need a full read, and `FEATURE_SETS_UNKNOWN`. */
-export function qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup, unchanged }: NoteInputs): {
+/** Returns the notes on a source. `needsFullRead`: as in `SourceFigures`. */
+export function qualityNotes({ sums, groups, identifiers, firstBrandField, firstGroup, unchanged }: NoteInputs): {
   readonly notes: readonly QualityNote[]
-  readonly fullReadCodes: readonly string[]
+  readonly needsFullRead: boolean
 } {
   const { products, members, outOfStock, otherBrand, otherGroup, ownGroup, garbled, currencies } = sums
   const notes: QualityNote[] = []
   const note = (code: QualityCode, count: number, message: string, examples: readonly string[] = []) =>
     notes.push({ code, count, message, examples })
-  const fullReadCodes: string[] = unchanged !== undefined && unchanged.unknownCount > 0 ? ['FEATURE_SETS_UNKNOWN'] : []
-  if (groups.mayExceedLimit) fullReadCodes.push('GROUP_LARGE')
   if (groups.aboveLimit.length > 0)
     note(
       'GROUP_LARGE',
@@ -69,15 +67,9 @@ export function qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup
         .slice(0, maxExamples)
         .map(([code, count]) => `${code}: ${count}`),
     )
-  // A feature set shows only whether the brand is the first one. If no row has the first brand any more, all rows may have the same other
-  // brand. The same applies to the item groups below.
-  if (unchanged !== undefined && products >= minRowsForShare && firstBrand !== '' && otherBrand === products)
-    fullReadCodes.push('BRAND_SAME')
   if (products >= minRowsForShare && otherBrand === 0)
-    // `firstBrand` begins with `"brand":"`.
-    note('BRAND_SAME', products, 'every product has the same brand', [cutText(firstBrand.slice(9), 60).replace(/"$/, '')])
-  if (unchanged !== undefined && products >= minRowsForGroup && firstGroup !== '' && otherGroup === products)
-    fullReadCodes.push('GROUP_SAME')
+    // The field begins with `"brand":"`.
+    note('BRAND_SAME', products, 'every product has the same brand', [cutText(firstBrandField.slice(9), 60).replace(/"$/, '')])
   if (products >= minRowsForGroup && otherGroup === 0)
     note('GROUP_SAME', products, `all ${products} products have the same item_group_id`, [cutText(firstGroup, 60)])
   if (ownGroup > 0) note('GROUP_OF_ITSELF', ownGroup, `${ownGroup} products have their own id as item_group_id`)
@@ -88,20 +80,25 @@ export function qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup
       `${garbled.count} of ${products} products contain wrongly decoded text`,
       garbled.lines.map((line) => `line ${line}`),
     )
-  if (identifiers.mayExceedLimit) fullReadCodes.push('IDENTIFIER_REPEATED')
   if (identifiers.aboveLimit.length > 0)
     note(
       'IDENTIFIER_REPEATED',
       identifiers.aboveLimit.length,
       `${identifiers.aboveLimit.length} identifiers are on more than ${maxIdentifierRows} rows each, the most frequent on ${identifiers.aboveLimit[0]?.[1] ?? 0}`,
     )
-  const shareLimit = members * 0.3
-  if (members >= minRowsForShare && identifiers.highestInSource > shareLimit)
+  const shareLimit = members >= minRowsForShare ? members * 0.3 : Infinity
+  if (identifiers.highestInSource > shareLimit)
     note(
       'IDENTIFIER_SHARE',
       identifiers.highestInSource,
       `${Math.round((identifiers.highestInSource / members) * 1000) / 10} % of the members have one identifier`,
     )
-  else if (members >= minRowsForShare && identifiers.highestBound > shareLimit) fullReadCodes.push('IDENTIFIER_SHARE')
-  return { notes, fullReadCodes }
+  // A feature set shows only whether the brand or the item group is the first one. If no row has the first one any more, all rows may have
+  // the same other one.
+  const mayHaveSameBrand = unchanged !== undefined && products >= minRowsForShare && firstBrandField !== '' && otherBrand === products
+  const mayHaveSameGroup = unchanged !== undefined && products >= minRowsForGroup && firstGroup !== '' && otherGroup === products
+  const mayExceedShare = identifiers.highestInSource <= shareLimit && identifiers.highestBound > shareLimit
+  const mayExceedLimit = groups.mayExceedLimit || identifiers.mayExceedLimit
+  const hasUnknownSets = unchanged !== undefined && unchanged.unknownCount > 0
+  return { notes, needsFullRead: hasUnknownSets || mayExceedLimit || mayExceedShare || mayHaveSameBrand || mayHaveSameGroup }
 }

@@ -16,16 +16,16 @@ export class RecordFeatures {
   readonly groups = new FrequentTexts(sketchSize)
   readonly identifiers = new FrequentDigests(sketchSize)
   /** First brand of the source as JSON, `"brand":"Acme"`; `''` before it is found. */
-  firstBrand: string
+  firstBrandField: string
   /** First item group of the source, as JSON text without quotes; `''` before it is found. */
   firstGroup: string
   #lastCurrency = ''
   #currencyBits = 0
 
   /** `lastRead`: first brand and item group of the last read. A gated read compares its rows with them too. Empty texts in a full read. */
-  constructor(featureSets: FeatureSets, lastRead: { readonly firstBrand: string; readonly firstGroup: string }) {
+  constructor(featureSets: FeatureSets, lastRead: { readonly firstBrandField: string; readonly firstGroup: string }) {
     this.#featureSets = featureSets
-    this.firstBrand = lastRead.firstBrand
+    this.firstBrandField = lastRead.firstBrandField
     this.firstGroup = lastRead.firstGroup
     for (const name of featureSets.exactValues(exactCodes.identifier))
       this.identifiers.watch(name, featureSets.exactItemNumber(exactCodes.identifier, name))
@@ -47,9 +47,9 @@ export class RecordFeatures {
     if (json.startsWith('out of stock"', availabilityAt + 16)) bits += featureBits.outOfStock
     // No field of a product comes between `availability` and `brand`.
     const brandAt = json.indexOf('"', availabilityAt + 16) + 2
-    if (this.firstBrand === '' && json.startsWith('"brand":"', brandAt))
-      this.firstBrand = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
-    if (this.firstBrand === '' || !json.startsWith(this.firstBrand, brandAt)) bits += featureBits.otherBrand
+    if (this.firstBrandField === '' && json.startsWith('"brand":"', brandAt))
+      this.firstBrandField = json.slice(brandAt, endOfText(json, brandAt + 9) + 1)
+    if (this.firstBrandField === '' || !json.startsWith(this.firstBrandField, brandAt)) bits += featureBits.otherBrand
     const idAt = json.indexOf('"id":"', availabilityAt)
     const groupAt = json.indexOf('"item_group_id":"', idAt)
     if (groupAt >= 0) {

@@ -20,12 +20,12 @@ export interface SourceFigures {
   /** Row warnings and other items, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * Codes of notes that can be decided only if the unchanged rows are mapped too. `FEATURE_SETS_UNKNOWN`: the feature set of an unchanged
-   * row is not known. Empty after a full read.
+   * True if a note can be decided only if the unchanged rows are mapped too, or the feature set of an unchanged row is not known. False
+   * after a full read.
    */
-  readonly fullReadCodes: readonly string[]
-  /** First brand, with which `featureBits.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
-  readonly firstBrand: string
+  readonly needsFullRead: boolean
+  /** Field of the first brand, with which `featureBits.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */
+  readonly firstBrandField: string
   /** First item group, with which `featureBits.otherGroup` compares, as JSON text without quotes. Empty if there is none. */
   readonly firstGroup: string
 }
@@ -49,7 +49,7 @@ export function createSourceStatistics(
   lastRead: { readonly brand?: string; readonly group?: string } = {},
 ): SourceStatistics {
   const { featureSets } = statistics
-  const features = new RecordFeatures(featureSets, { firstBrand: lastRead.brand ?? '', firstGroup: lastRead.group ?? '' })
+  const features = new RecordFeatures(featureSets, { firstBrandField: lastRead.brand ?? '', firstGroup: lastRead.group ?? '' })
   const counts = new FeatureSetCounts()
   let rows = 0
   return {
@@ -65,7 +65,7 @@ export function createSourceStatistics(
     finish: (unchanged) => {
       const sums = sumFeatureSets(featureSets, counts, unchanged)
       const { products, members, outOfStock, misplaced, rowsByIdentifierType, items } = sums
-      const { firstBrand, firstGroup } = features
+      const { firstBrandField, firstGroup } = features
       const exactCounts = (code: string) => new Map(items.filter((item) => item.code === code).map(({ field, count }) => [field, count]))
       const groups = statistics.groups.addSource(exactCounts(exactCodes.group), features.groups.entries())
       const identifiers = statistics.identifiers.addSource(exactCounts(exactCodes.identifier), features.identifiers.entries())
@@ -76,9 +76,9 @@ export function createSourceStatistics(
         outOfStock,
         misplaced,
         rowsByIdentifierType: Object.fromEntries(rowsByIdentifierType),
-        ...qualityNotes({ sums, groups, identifiers, firstBrand, firstGroup, unchanged }),
+        ...qualityNotes({ sums, groups, identifiers, firstBrandField, firstGroup, unchanged }),
         items: items.filter(({ code }) => code !== exactCodes.group && code !== exactCodes.identifier),
-        firstBrand,
+        firstBrandField,
         firstGroup,
       }
     },

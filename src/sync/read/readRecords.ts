@@ -178,12 +178,12 @@ async function gatedRead(
 
 /**
  * Returns true if a staged row contradicts, repeats, removes or opts out a record that was skipped. Also returns true if a note depends on
- * the skipped rows (`Staging.fullReadCodes`).
+ * the skipped rows (`Staging.needsFullRead`).
  */
 async function affectsSkipped({ tx, pipeline, run }: ReadContext, staged: Staged): Promise<boolean> {
   // Removing an identifier from a list also removes the skipped records that have it.
   const removesSkipped = destinationOf(pipeline.destination.kind).removesBy === 'identifier' && staged.optedOut > 0
-  if (removesSkipped || staged.fullReadCodes.length > 0) return true
+  if (removesSkipped || staged.needsFullRead) return true
   if (staged.optedOutIdentifiers > 0 && (await skippedRecordHasOptedOutIdentifier(tx, run.destinationId))) return true
   return hasRows(tx, `select from stage s where s.kind <> ${stagedKind.rejected} and exists (${skippedRecord(run.destinationId)})`)
 }

@@ -20,8 +20,8 @@ export interface SourceResult {
   readonly rowWarnings: readonly WarningSummary[]
   /** Figures with which the next read is compared. */
   readonly figures: QualityFigures
-  /** Codes of checks that the skipped rows may decide. If there are any, all rows are read again. */
-  readonly fullReadCodes: readonly string[]
+  /** True if the skipped rows may decide a check. Then all rows are read again. */
+  readonly needsFullRead: boolean
 }
 
 /** Figures with which the source is compared, and counts of its skipped rows. */
@@ -136,7 +136,7 @@ function createSourceChecks(
         filled: rowsByIdentifierType,
         ...(optedOut === 0 ? {} : { optedOut }),
         withoutKey,
-        ...(found.firstBrand === '' ? {} : { brand: found.firstBrand }),
+        ...(found.firstBrandField === '' ? {} : { brand: found.firstBrandField }),
         ...(found.firstGroup === '' ? {} : { group: found.firstGroup }),
       }
       const warnings = [
@@ -156,7 +156,7 @@ function createSourceChecks(
       const rowWarnings = items
         .filter(({ code }) => code !== personalCode)
         .map((item) => (oncePerColumn.includes(item.code) ? { ...item, count: 1, lines: item.lines.slice(0, 1) } : item))
-      return { warnings, rowWarnings, figures, fullReadCodes: found.fullReadCodes }
+      return { warnings, rowWarnings, figures, needsFullRead: found.needsFullRead }
     },
   }
 }

@@ -38,8 +38,6 @@ export interface Staging {
    * one, because its count includes the rows of the earlier source.
    */
   readonly unmapped: Map<string, WarningSummary>
-  /** Codes of notes that depend on all rows. If there are any, a gated read is repeated as a full read. */
-  readonly fullReadCodes: string[]
   readonly facts: SourceFacts[]
   /** Columns of the first source that has any: those of its first row, or its header if it has no rows. */
   columns: readonly string[]
@@ -49,6 +47,8 @@ export interface Staging {
   rejected: number
   /** Rows that `only:` and `except:` filter out. */
   filtered: number
+  /** True if a note depends on all rows. Then a gated read is repeated as a full read. */
+  needsFullRead: boolean
   /** True while V8's space for new objects may grow (`letYoungGrow`). */
   youngSpaceMayGrow: boolean
   /** Number of read rows at which the table `stage` is partitioned; undefined after that, or if it is never partitioned. */
@@ -157,9 +157,10 @@ export class SourceStager {
    */
   async end(finalFacts: SourceFacts): Promise<void> {
     const { previous, reference } = this.#source
+    const staging = this.#staging
     await this.#beforeThisCopy
     await this.#writer.copy.end()
-    const { pipeline, mapper, gate, warnings, notes, unmapped, fullReadCodes, facts, read } = this.#staging
+    const { pipeline, mapper, gate, warnings, notes, unmapped, facts, read } = staging
     const skipped = gate.skipped - this.#before.skipped
     const isAccepted = (code: string) => pipeline.guards.accept?.includes(code) === true
     const requiredColumnWarnings = this.#requiredColumnWarnings()
@@ -171,7 +172,7 @@ export class SourceStager {
         : []),
     ]
     // A skipped row may have the required column, but its cells are not read.
-    if (skipped > 0) fullReadCodes.push(...requiredColumnWarnings.map(({ code }) => code).filter((code) => !isAccepted(code)))
+    if (skipped > 0 && requiredColumnWarnings.some(({ code }) => !isAccepted(code))) staging.needsFullRead = true
     const report = mapper.reportUnmapped()
     // A note that `guards.accept` accepts gets no consent hint. After a gated read the hint could be another one than after a full read. A
     // hint alone is no reason to repeat the read in full.
@@ -182,12 +183,10 @@ export class SourceStager {
     const result = mapper.finish(finalFacts, { previous, reference, skippedCounts })
     for (const summary of result.rowWarnings) warnings.addSummary(hinted(summary))
     notes.push(...result.warnings)
-    fullReadCodes.push(...result.fullReadCodes)
-    for (const note of identifierNotes(report)) {
-      unmapped.set(note.field, note)
-      // Only a full read shows which share of all rows has an identifier in the column.
-      fullReadCodes.push(note.code)
-    }
+    const unmappedNotes = identifierNotes(report)
+    for (const note of unmappedNotes) unmapped.set(note.field, note)
+    // Only a full read shows which share of all rows has an identifier in an unmapped column.
+    if (result.needsFullRead || unmappedNotes.length > 0) staging.needsFullRead = true
     facts.push({ ...finalFacts, quality: result.figures, rows: read - this.#before.read + skipped })
   }
 

@@ -49,7 +49,7 @@ export interface StageContext {
 export interface Staged
   extends
     Readonly<Pick<StageTally, 'valid' | 'optedOut' | 'keyHistogram'>>,
-    Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'fullReadCodes' | 'facts'>> {
+    Readonly<Pick<Staging, 'read' | 'rejected' | 'filtered' | 'columns' | 'needsFullRead' | 'facts'>> {
   /** Number of collected digests of raw valid rows. Undefined for a gated read, which skips rows that the last complete read had. */
   readonly digestCount: number | undefined
   /** True if a key may be staged twice; false if every key is certainly unique. */
@@ -105,7 +105,7 @@ export async function stageSources(
     warnings: new WarningCounter(),
     notes: [],
     unmapped: new Map(),
-    fullReadCodes: [],
+    needsFullRead: false,
     facts: [],
     columns: [],
     read: 0,
@@ -144,9 +144,9 @@ export async function stageSources(
     // A message may contain a value with a NUL.
     (warning): WarningSummary => ({ ...warning, message: storableText(warning.message) }),
   )
-  const { read, rejected, filtered, columns, fullReadCodes, facts } = staging
+  const { read, rejected, filtered, columns, needsFullRead, facts } = staging
   const counts = { read, rejected, filtered, valid, digestCount: digests?.count, optedOut, optedOutIdentifiers }
-  return { ...counts, columns, fullReadCodes, facts, keyHistogram, mayRepeat, identifiers: identifiers?.finish(), warnings }
+  return { ...counts, columns, needsFullRead, facts, keyHistogram, mayRepeat, identifiers: identifiers?.finish(), warnings }
 }
 
 /** Reads one source to its end, and closes it. */
