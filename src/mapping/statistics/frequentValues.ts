@@ -8,7 +8,7 @@
  * These other values are counted by sketches of 2,048 values. With more different values, a count and its bound may be too low by 1/2,049
  * of all added values. With 24,588 identifiers, or with 51,225 products with a group, that is about a quarter of the limit.
  */
-import { exactCodes, type FeatureSets } from './rowStatistics.ts'
+import { exactCodes, type FeatureSets } from './featureSets.ts'
 
 /** Counts for the next read, stored as JSON. */
 export interface StoredFrequent {

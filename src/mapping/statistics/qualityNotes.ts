@@ -3,7 +3,7 @@ import { cutText } from '../../cutText.ts'
 import type { FrequentInSource } from './frequentValues.ts'
 import { maxGroupRows, maxIdentifierRows } from './readStatistics.ts'
 import type { QualityCode } from './qualityCodes.ts'
-import type { FeatureSetCounts } from './rowStatistics.ts'
+import type { FeatureSetCounts } from './featureSets.ts'
 import type { StatisticsSums } from './statisticsSums.ts'
 
 /** Note on a whole source. */

@@ -1,6 +1,6 @@
 /** Statistics that all sources of a read share, and the form in which they are stored. */
 import { FrequentValues, type StoredFrequent } from './frequentValues.ts'
-import { FeatureSets, exactCodes, type StoredFeatureSets } from './rowStatistics.ts'
+import { FeatureSets, exactCodes, type StoredFeatureSets } from './featureSets.ts'
 
 /** Maximum number of products of an item group without the note `GROUP_LARGE`. */
 export const maxGroupRows = 100

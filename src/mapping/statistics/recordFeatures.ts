@@ -1,7 +1,7 @@
 import { FrequentDigests } from './frequentDigests.ts'
 import { FrequentTexts } from './frequentTexts.ts'
 import type { MappedRecord, MemberRecord, ProductRecord } from '../../model/record.ts'
-import { featureBits, exactCodes, type FeatureSets } from './rowStatistics.ts'
+import { featureBits, exactCodes, type FeatureSets } from './featureSets.ts'
 
 const quote = 34
 const backslash = 92

@@ -3,7 +3,7 @@ import { createReadStatistics, type ReadStatistics } from './readStatistics.ts'
 import { qualityNotes, type QualityNote } from './qualityNotes.ts'
 import type { Mapped } from '../../model/record.ts'
 import { RecordFeatures } from './recordFeatures.ts'
-import { featureBits, addWarningItems, FeatureSetCounts, exactCodes, type CountedItem } from './rowStatistics.ts'
+import { featureBits, addWarningItems, FeatureSetCounts, exactCodes, type CountedItem } from './featureSets.ts'
 import { sumFeatureSets, type CountedLines } from './statisticsSums.ts'
 
 /** Statistics of one source. The next run compares some of them with its own. */

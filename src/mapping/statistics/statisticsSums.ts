@@ -1,6 +1,6 @@
 import { identifierTypes } from '../../model/record.ts'
 import { maxWarningLines } from '../../model/report.ts'
-import { featureBits, type FeatureSets, type FeatureSetCounts, type CountedItem } from './rowStatistics.ts'
+import { featureBits, type FeatureSets, type FeatureSetCounts, type CountedItem } from './featureSets.ts'
 
 /** Number of rows, and the lines of the first of them. */
 export interface CountedLines {
@@ -26,7 +26,7 @@ class LineSum {
 /** Sums of one source: its rows by feature, currency, identifier type and item. */
 export type StatisticsSums = ReturnType<typeof sumFeatureSets>
 
-/** Returns the sums of one source. `unchanged`: rows that a gated read did not map. `rowStatistics.ts` defines features and items. */
+/** Returns the sums of one source. `unchanged`: rows that a gated read did not map. `featureSets.ts` defines features and items. */
 export function sumFeatureSets(featureSets: FeatureSets, mapped: FeatureSetCounts, unchanged: FeatureSetCounts | undefined) {
   const sums = { products: 0, members: 0, outOfStock: 0, otherBrand: 0, otherGroup: 0, ownGroup: 0 }
   const [garbled, misplaced] = [new LineSum(), new LineSum()]

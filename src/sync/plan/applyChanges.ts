@@ -27,7 +27,7 @@ export interface Changes {
 const noDiff: ChangeCounts = { creates: 0, updates: 0, stale: 0, missing: 0, optedOut: 0, suppressed: 0 }
 
 /**
- * Writes creates and updates to the desired state (`desiredStateWriter.ts`). `removeOrWithhold` applies the removals later. A first load of
+ * Writes creates and updates to the desired state (`desiredState.ts`). `removeOrWithhold` applies the removals later. A first load of
  * people may imply keys, which get no row (docs/decisions/implied-keys.md). Then writes only the records that share identifiers;
  * `loadParts.ts` writes the others.
  */

@@ -18,11 +18,11 @@ import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
 import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
-import type { DesiredStateWriter } from './desiredStateWriter.ts'
+import type { DesiredState } from './desiredState.ts'
 import { writeFirstIdentifiers } from './firstLoad.ts'
 import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
-export function desiredIdentifiers(context: DesiredContext): DesiredStateWriter {
+export function desiredIdentifiers(context: DesiredContext): DesiredState {
   return {
     context,
     writeFirstLoad: (options) => writeFirstIdentifiers(context, options),

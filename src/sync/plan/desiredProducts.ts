@@ -1,4 +1,4 @@
-/** Desired state of products (`DesiredStateWriter`). Each product has one key, its id. */
+/** Desired state of products (`DesiredState`). Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -7,13 +7,13 @@ import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
 import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
-import type { DesiredStateWriter } from './desiredStateWriter.ts'
+import type { DesiredState } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
 import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
-export function desiredProducts(context: DesiredContext): DesiredStateWriter {
+export function desiredProducts(context: DesiredContext): DesiredState {
   return {
     context,
     writeFirstLoad: () => writeFirstLoad(context),

@@ -4,7 +4,7 @@
  * (docs/decisions/implied-keys.md). A plan selects the keys for which the two contents differ. So nothing is lost if a plan is never
  * applied, and a refused key is tried again.
  *
- * The steps that differ between products and people are in `desiredProducts.ts` and `desiredIdentifiers.ts` (`DesiredStateWriter`). This
+ * The steps that differ between products and people are in `desiredProducts.ts` and `desiredIdentifiers.ts` (`DesiredState`). This
  * file has the steps that they share, and steps that only the plan of people needs.
  */
 import pg from 'pg'

@@ -110,7 +110,7 @@ export class KnownDigests {
     return true
   }
 
-  /** Returns the number of a known record's feature set: its warnings, currency and the like (`mapping/statistics/rowStatistics.ts`). */
+  /** Returns the number of a known record's feature set: its warnings, currency and the like (`mapping/statistics/featureSets.ts`). */
   featureSetOf(i: number): number {
     return this.#featureSets[i] as number
   }

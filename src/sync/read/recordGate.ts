@@ -4,7 +4,7 @@
  * XML), because equal bytes under another header are another record.
  */
 import type { RecordGate } from '../../formats/formatReader.ts'
-import { FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
+import { FeatureSetCounts } from '../../mapping/statistics/featureSets.ts'
 import type { KnownDigests } from './knownDigests.ts'
 import { RecordDigester, digestWords } from './recordDigest.ts'
 

@@ -10,7 +10,7 @@ import { createSourceStatistics } from '../../mapping/statistics/sourceStatistic
 import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
 import type { Mapped, Row } from '../../model/record.ts'
-import { featureBits, type FeatureSetCounts } from '../../mapping/statistics/rowStatistics.ts'
+import { featureBits, type FeatureSetCounts } from '../../mapping/statistics/featureSets.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
 export interface SourceResult {
@@ -32,7 +32,7 @@ interface FinishOptions {
   readonly reference?: SourceFacts | undefined
   /**
    * Counts of the rows that this read skipped as unchanged, by feature set. A feature set is the warnings, currency and similar facts of a
-   * row (`mapping/statistics/rowStatistics.ts`). Undefined for a full read.
+   * row (`mapping/statistics/featureSets.ts`). Undefined for a full read.
    */
   readonly skippedCounts?: FeatureSetCounts | undefined
 }
@@ -92,7 +92,7 @@ const oncePerColumn: readonly string[] = ['LEFT_UNMAPPED', 'CONSENT_UNMAPPED']
 
 /**
  * Starts the checks of a source. `previous`: facts of the last read for a gated read; undefined for a full read. `add` counts a mapped row,
- * and returns the number of its feature set (mapping/statistics/rowStatistics.ts).
+ * and returns the number of its feature set (mapping/statistics/featureSets.ts).
  */
 function createSourceChecks(
   statistics: ReadStatistics,

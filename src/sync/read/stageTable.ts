@@ -131,7 +131,7 @@ export abstract class StageWriter {
 
   /**
    * Stages a record. `digest`: digest of the raw record, if it has one. `featureSet`: number of the row's feature set
-   * (mapping/statistics/rowStatistics.ts).
+   * (mapping/statistics/featureSets.ts).
    */
   abstract add(record: MappedRecord, digest: Uint8Array | undefined, featureSet: number): void
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createSourceStatistics } from '../../../../src/mapping/statistics/sourceStatistics.ts'
 import { createReadStatistics, storedStatistics } from '../../../../src/mapping/statistics/readStatistics.ts'
-import { FeatureSetCounts } from '../../../../src/mapping/statistics/rowStatistics.ts'
+import { FeatureSetCounts } from '../../../../src/mapping/statistics/featureSets.ts'
 import { packedForms } from '../../../../src/mapping/lookupKeys.ts'
 import type { MemberRecord, ProductRecord } from '../../../../src/model/record.ts'
 

@@ -8,7 +8,7 @@ import type { UpdatedField } from './updatedFields.ts'
  * Writer of the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some methods
  * only read or count.
  */
-export interface DesiredStateWriter {
+export interface DesiredState {
   readonly context: DesiredContext
   /**
    * Writes the desired state of a first load from the table `stage` (the rows of the read). Exception: if keys are implied (the result has an

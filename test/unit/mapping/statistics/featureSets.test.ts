@@ -4,7 +4,7 @@ import { createSourceStatistics } from '../../../../src/mapping/statistics/sourc
 import { storedStatistics, createReadStatistics } from '../../../../src/mapping/statistics/readStatistics.ts'
 import { FrequentValues } from '../../../../src/mapping/statistics/frequentValues.ts'
 import type { Mapped } from '../../../../src/model/record.ts'
-import { FeatureSets, FeatureSetCounts, exactCodes, unknownSet } from '../../../../src/mapping/statistics/rowStatistics.ts'
+import { FeatureSets, FeatureSetCounts, exactCodes, unknownSet } from '../../../../src/mapping/statistics/featureSets.ts'
 
 /** Row with the warnings of the bits in `which`. */
 const warned = (line: number, which: number): Mapped => ({
