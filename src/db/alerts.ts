@@ -134,12 +134,8 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
       changedCount++
       await addDeliveries(tx, row.id, 'firing', condition.receivers)
     }
-    await storeFinder(
-      tx,
-      environment,
-      found.filter(({ isOfFile }) => isOfFile === true),
-      finder,
-    )
+    const ofFiles = found.filter(({ isOfFile }) => isOfFile === true)
+    await storeFinder(tx, environment, ofFiles, finder)
     for (const { id, pipeline, event, found_elsewhere: isFoundElsewhere } of firing) {
       if (found.some((condition) => condition.pipeline === pipeline && condition.event === event)) continue
       if (isFoundElsewhere) {
@@ -155,12 +151,8 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
         [id],
       )
       changedCount++
-      await addDeliveries(
-        tx,
-        id,
-        'recovered',
-        notified.map(({ receiver }) => receiver),
-      )
+      const receivers = notified.map(({ receiver }) => receiver)
+      await addDeliveries(tx, id, 'recovered', receivers)
     }
     return changedCount
   })

@@ -40,13 +40,8 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
       'select chunk, part, digests from implied_key where destination_id = $1 and chunk = any($2::int[])',
       [destinationId, chunkNumbers.slice(from, from + maxChunksPerQuery)],
     )
-    found.push(
-      ...(await recordsAt(
-        db,
-        destinationId,
-        rows.flatMap((row) => placesOf(row, searched.get(row.chunk))),
-      )),
-    )
+    const places = rows.flatMap((row) => placesOf(row, searched.get(row.chunk)))
+    found.push(...(await recordsAt(db, destinationId, places)))
   }
   return found
 }
@@ -64,19 +59,13 @@ export async function* searchImpliedKeys(
 ): AsyncGenerator<ImpliedKey[]> {
   if ((await countRows(tx, `${query} limit ${atOnce + 1}`)) <= atOnce) {
     const rows = await tx.query<{ identifier: Buffer }>(possiblyImplied(destinationId, query))
-    yield await findImpliedKeys(
-      tx,
-      destinationId,
-      rows.map(({ identifier }) => identifier),
-    )
+    const identifiers = rows.map(({ identifier }) => identifier)
+    yield await findImpliedKeys(tx, destinationId, identifiers)
     return
   }
   for await (const rows of eachPortion<{ identifier: Buffer }>(tx.client, 'implied_key_cursor', query, atOnce)) {
-    yield await scanImpliedKeys(
-      tx,
-      destinationId,
-      rows.map(({ identifier }) => identifier),
-    )
+    const identifiers = rows.map(({ identifier }) => identifier)
+    yield await scanImpliedKeys(tx, destinationId, identifiers)
   }
 }
 

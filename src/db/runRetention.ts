@@ -54,10 +54,8 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
          and not (jsonb_array_length(p.guards) > 0 and p.snapshot_id in (select snapshot_id from plan group by snapshot_id having count(*) > 1))`,
       [days, keptSnapshots],
     )
-    await dropPlans(
-      tx,
-      plans.map(({ id }) => id),
-    )
+    const expired = plans.map(({ id }) => id)
+    await dropPlans(tx, expired)
     await deleteSnapshots(tx, days, keptSnapshots)
     const runs = await deleteRuns(tx, days)
     if (runs.length === 0) return 0

@@ -154,9 +154,7 @@ function findCurrencyColumn(
   usedIndexes: ReadonlySet<number>,
 ): CurrencyColumn | undefined {
   if ((binding['price']?.indexes.length ?? 0) === 0) return undefined
-  const name = columnForField(
-    'currency',
-    columns.filter((_, index) => !usedIndexes.has(index)),
-  )
+  const unused = columns.filter((_, index) => !usedIndexes.has(index))
+  const name = columnForField('currency', unused)
   return name === undefined ? undefined : { name, index: columns.indexOf(name) }
 }

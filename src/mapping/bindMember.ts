@@ -9,6 +9,7 @@ import {
   type BoundHeader,
   type MappingShown,
 } from './boundColumns.ts'
+import { addDuration } from './instant.ts'
 import { bindIdentifiers } from './members/bindIdentifiers.ts'
 import { bindTests, missingConsentColumnOfPreset, missingConsentWarnings } from './members/bindTests.ts'
 import { identifiersOptedOut, mapMember, keyOfRejectedRow } from './members/mapMember.ts'
@@ -22,7 +23,6 @@ import { unmappedReport, type ReportedHeader } from './members/unmappedReport.ts
 import { normalizeHeader, takesCellsUnchanged, type BoundField } from './fields.ts'
 import type { IdentifierType, Mapped, Warning } from '../model/record.ts'
 import { comparableText } from './text.ts'
-import { addDuration } from '../settings/duration.ts'
 
 /**
  * If the destination does not limit memberships, an `expires_at` from 2100 on counts as empty. Exports write dates such as 9999-12-31 for
@@ -77,7 +77,7 @@ export function memberBinder(
   return (columns) => {
     const header = new MemberHeader(pipeline, columns)
     const { preset, usedIndexes, missing, warnings } = header
-    const binding = bindMemberParts(header, { policy, today, rules })
+    const binding = bindMemberParts(header, policy, today, rules)
     for (const name of preset?.ignore ?? []) ignored.add(normalizeHeader(name))
     // After `bindMemberParts`, `usedIndexes` has all mapped columns. The other columns are searched for consent and identifiers.
     const { warnings: unmappedWarnings, checkRow } = unmapped.bind({ columns, usedIndexes, identifiers: binding.identifiers })
@@ -146,11 +146,9 @@ function memberRules({ mapping }: Pipeline, policy: MemberPolicy): MemberRules {
 /** Binds one header to the parts of a member. Adds the used columns, the missing columns and the warnings to `header`. */
 function bindMemberParts(
   header: MemberHeader,
-  {
-    policy,
-    today,
-    rules,
-  }: { readonly policy: MemberPolicy & { readonly expiresIn: Duration }; readonly today: Date; readonly rules: MemberRules },
+  policy: MemberPolicy & { readonly expiresIn: Duration },
+  today: Date,
+  rules: MemberRules,
 ): MemberBinding {
   const { pipeline, columns, preset, missing, warnings } = header
   if (pipeline.consent === undefined && policy.appliesConsent) warnings.push(...missingConsentWarnings(preset, columns, 'consent'))
@@ -159,16 +157,11 @@ function bindMemberParts(
   const key = header.bindField('key')
   const expectsKeyColumn = policy.requiresKey || key !== undefined || pipeline.map['key'] !== undefined
   if (key === undefined && expectsKeyColumn) missing.push(describeMissingColumn('key', pipeline.map['key']?.columns ?? ['key'], columns))
-  if (identifiers.length === 0)
-    missing.push(
-      describeMissingColumn(
-        policy.identifiers[0] ?? 'email',
-        policy.identifiers.flatMap((type) => pipeline.map[type]?.columns ?? []),
-        columns,
-      ),
-    )
+  const configuredNames = policy.identifiers.flatMap((type) => pipeline.map[type]?.columns ?? [])
+  if (identifiers.length === 0) missing.push(describeMissingColumn(policy.identifiers[0] ?? 'email', configuredNames, columns))
   const missingConsent = missing.length === 0 ? undefined : missingConsentColumnOfPreset(header)
   if (missingConsent !== undefined) missing.push(missingConsent)
+  const types = identifiers.map(({ type }) => type)
   const [keyType, ...otherKeyTypes] = key === undefined ? [] : keyTypesOf(key, identifiers)
   return {
     key,
@@ -181,11 +174,7 @@ function bindMemberParts(
     defaultEndMs: addDuration(today.getTime(), policy.expiresIn),
     isDoNotReach: policy.isDoNotReach,
     latestEndMs: policy.longestMembership === undefined ? noEndFromMs : addDuration(today.getTime(), policy.longestMembership),
-    ...bindTests(
-      header,
-      identifiers.map(({ type }) => type),
-      { ...policy, today },
-    ),
+    ...bindTests(header, types, { ...policy, today }),
     rules,
   }
 }

@@ -2,6 +2,7 @@
  * Parses dates and times of ISO 8601, also with a space instead of `T` or before the offset. `Date.parse` would turn 30 February into March
  * and accept many other notations (docs/inputs.md, cases 79 and 128).
  */
+import type { Duration } from '../model/pipeline.ts'
 
 /** Point in time, and its ISO 8601 text. */
 export interface Instant {
@@ -83,4 +84,16 @@ function readOffset(text: string): Offset | undefined {
   const total = Number(hours) * 60 + Number(minutes)
   if (total === 0) return utcOffset
   return { minutes: text.startsWith('-') ? -total : total, text: `${text.slice(0, 1)}${hours}:${minutes}` }
+}
+
+/** Adds a duration to a time in milliseconds since 1970. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February. */
+export function addDuration(fromMs: number, duration: Duration): number {
+  if ('ms' in duration) return fromMs + duration.ms
+  const from = new Date(fromMs)
+  const to = new Date(fromMs)
+  to.setUTCDate(1)
+  // Day 0 is the last day of the month before.
+  to.setUTCMonth(from.getUTCMonth() + duration.months + 1, 0)
+  to.setUTCDate(Math.min(to.getUTCDate(), from.getUTCDate()))
+  return to.getTime()
 }

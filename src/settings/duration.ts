@@ -35,16 +35,3 @@ export function atMostHalf(renewBefore: Duration, expiresIn: Duration): Duration
   const half = Math.floor(shortestMs(expiresIn) / 2)
   return longestMs(renewBefore) <= half ? renewBefore : { ms: half }
 }
-
-/** Adds a duration to a time in epoch milliseconds. Months are calendar months in UTC: 31 January plus one month is 28 or 29 February. */
-export function addDuration(fromMs: number, duration: Duration): number {
-  if ('ms' in duration) return fromMs + duration.ms
-  const from = new Date(fromMs)
-  const to = new Date(fromMs)
-  // Sets day 1 before the month: if the new month lacks the present day, `setUTCMonth` would go to the month after it.
-  to.setUTCDate(1)
-  to.setUTCMonth(from.getUTCMonth() + duration.months)
-  const lastDay = new Date(Date.UTC(to.getUTCFullYear(), to.getUTCMonth() + 1, 0)).getUTCDate()
-  to.setUTCDate(Math.min(from.getUTCDate(), lastDay))
-  return to.getTime()
-}

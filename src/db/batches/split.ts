@@ -63,12 +63,8 @@ export async function splitBatch(tx: Queryable, destination: Destination, batch:
       userCount: chosen.reduce((sum, slice) => sum + slice.users, 0),
       expiresAt: expiries.length === 0 ? null : new Date(Math.min(...expiries)),
     })
-    await moveEntries(
-      tx,
-      id,
-      ords.map((ord) => ({ batchId: batch.id, ord })),
-      packed.offsets,
-    )
+    const moved = ords.map((ord) => ({ batchId: batch.id, ord }))
+    await moveEntries(tx, id, moved, packed.offsets)
     ids.push(id)
   }
   return ids
@@ -110,18 +106,10 @@ export async function halveSingleOperation(
       userCount: half.users,
       expiresAt: entry.expires_at,
     })
-    await copyEntryPart(
-      tx,
-      { batchId: batch.id, ord: entry.ord },
-      {
-        to,
-        recordKey,
-        keys: half.keys,
-        users: half.users,
-        offset: packed.offsets[0] ?? 0,
-        length: packed.lengths[0] ?? 0,
-      },
-    )
+    const [offset = 0] = packed.offsets
+    const [length = 0] = packed.lengths
+    const { keys, users } = half
+    await copyEntryPart(tx, { batchId: batch.id, ord: entry.ord }, { to, recordKey, keys, users, offset, length })
   }
   await deleteEntry(tx, { batchId: batch.id, ord: entry.ord })
   return true
@@ -193,12 +181,8 @@ export async function mergeBatches(
       expiresAt: combined.expires_at,
       waitMs: 0,
     })
-    await moveEntries(
-      tx,
-      id,
-      items.map((row) => ({ batchId: row.batch_id, ord: row.ord })),
-      offsets,
-    )
+    const moved = items.map((row) => ({ batchId: row.batch_id, ord: row.ord }))
+    await moveEntries(tx, id, moved, offsets)
   }
   await endMerged(tx, ids)
 }

@@ -91,10 +91,8 @@ export function templateOf(
   batch: Pick<FrozenEntries, 'op' | 'items'> & { readonly body: Buffer },
 ): Buffer | undefined {
   if (!fitsOneRow(destination, batch)) return undefined
-  return toTemplate(
-    batch.body,
-    batch.items.flatMap(({ keys }) => keys),
-  )
+  const keys = batch.items.flatMap((item) => item.keys)
+  return toTemplate(batch.body, keys)
 }
 
 async function writeInOneRow(tx: Transaction, destinationId: number, batches: readonly FrozenEntries[]): Promise<void> {

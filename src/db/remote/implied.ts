@@ -79,10 +79,8 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
      where r.destination_id = $1 and r.key = any($2::bytea[]) and ${recordMayImply('r')} and not b.settled`,
     [destinationId, records],
   )
-  await storeKeysOfBatches(
-    tx,
-    open.map(({ id }) => id),
-  )
+  const openBatches = open.map(({ id }) => id)
+  await storeKeysOfBatches(tx, openBatches)
   await insertImpliedKeys(tx, destinationId, 'select unnest($2::bytea[])', [records])
   await endImplying(tx, destinationId, 'select unnest($2::bytea[]) as key', [records])
 }
@@ -130,10 +128,8 @@ export async function storeOpenKeys(tx: Queryable, destinationId: number, change
     [destinationId],
   )
   await changed.markAllIfMany(rows.reduce((sum, { user_count }) => sum + user_count, 0))
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
+  const batchIds = rows.map(({ id }) => id)
+  await storeKeysOfBatches(tx, batchIds)
 }
 
 /** Stores all implied keys of a destination, and deletes its index of implied keys. */
@@ -150,10 +146,8 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, due:
 /** Stores all implied keys of the batches `b` that meet the SQL condition `where`. `values`: its parameters. */
 export async function storeKeysWhere(tx: Queryable, where: string, values: readonly unknown[]): Promise<void> {
   const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')} order by id`, values)
-  await storeKeysOfBatches(
-    tx,
-    rows.map(({ id }) => id),
-  )
+  const batchIds = rows.map(({ id }) => id)
+  await storeKeysOfBatches(tx, batchIds)
 }
 
 /**

@@ -135,10 +135,8 @@ export class PlanBatches<Entries extends object> {
       if (id === undefined) throw new Error('each batch must have an id')
       return id
     }
-    await copyBatches(
-      tx,
-      collected.map(({ batch }, index) => ({ ...batch, id: idOf(index), planId, destinationId })),
-    )
+    const batches = collected.map(({ batch }, index) => ({ ...batch, id: idOf(index), planId, destinationId }))
+    await copyBatches(tx, batches)
     crashPoint('plan.batches_written')
     await this.#writeEntries(collected.map(({ entries }, index) => ({ ...entries, batchId: idOf(index) })))
   }

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { addDuration } from '../../mapping/instant.ts'
 import type { Duration, Pipeline } from '../../model/pipeline.ts'
 import { ChangedKeys } from '../../db/changedKeys.ts'
 import type { Transaction } from '../../db/database.ts'
@@ -25,7 +26,6 @@ import { collectResync, type PendingChanges, type PendingContext } from './pendi
 import { pendingGroups, type MembershipContext } from './pendingGroups.ts'
 import { pendingProducts } from './pendingProducts.ts'
 import { destinationOf } from '../../destinations/index.ts'
-import { addDuration } from '../../settings/duration.ts'
 import type { Destination, MembershipSettings } from '../../destinations/destination.ts'
 
 /**

@@ -24,12 +24,9 @@ const maxLoadedProducts = maxSetProducts + 1
 export async function confirmedContent(db: Queryable, destinationId: number, rule: ProductSetRule): Promise<DesiredSet> {
   if (rule.brand === undefined) return filteredContent(rule)
   const products = await confirmedOfBrand(db, destinationId, rule.brand, maxLoadedProducts)
-  return manualContent(
-    rule,
-    products.map(({ id }) => id),
-    products.map(({ productKey }) => productKey),
-    'the catalog has no confirmed product',
-  )
+  const ids = products.map(({ id }) => id)
+  const keys = products.map(({ productKey }) => productKey)
+  return manualContent(rule, ids, keys, 'the catalog has no confirmed product')
 }
 
 /** Returns the content that a plan shows: filters, or the desired products of the brand without keys. */

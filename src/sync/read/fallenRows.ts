@@ -64,11 +64,8 @@ export async function erosionNotes(
  */
 export function fallenSources(now: readonly SourceFacts[], before: readonly SourceFacts[], patterns: readonly string[]): FallenSource[] {
   if (now.length < 2) return []
-  const former = formerSources(
-    now.map(({ uri }) => uri),
-    before,
-    patterns,
-  )
+  const uris = now.map(({ uri }) => uri)
+  const former = formerSources(uris, before, patterns)
   return now.flatMap((facts, index) => fallOf(facts, former[index]) ?? [])
 }
 
@@ -136,11 +133,8 @@ export function optOutNotesOfFallenSources(
   before: readonly SourceFacts[],
   patterns: readonly string[],
 ): WarningSummary[] {
-  const former = formerSources(
-    now.map(({ uri }) => uri),
-    before,
-    patterns,
-  )
+  const uris = now.map(({ uri }) => uri)
+  const former = formerSources(uris, before, patterns)
   return now.flatMap((facts, index): WarningSummary[] => {
     const earlier = former[index]
     const ofSource = now.length > 1 ? fallOf(facts, earlier) : undefined

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { addDuration } from '../../../src/settings/duration.ts'
+import { addDuration } from '../../../src/mapping/instant.ts'
 
 test.for([
   ['2027-01-31T12:00:00.000Z', 1, '2027-02-28T12:00:00.000Z'],
