@@ -84,9 +84,8 @@ async function requestPage(
   allowance: Allowance,
   { cursor, attempt }: { readonly cursor: string | undefined; readonly attempt: number },
 ): Promise<Exchange> {
-  const { clock, settings, signal, transport } = deps
-  const reportWait = (ms: number) => onWait(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`)
-  const grant = await allowance.takeGrant({ signal, onWait: reportWait })
+  const { settings, signal, transport } = deps
+  const grant = await allowance.takeGrant({ signal, onWait })
   if (grant === undefined) throw interruptedError()
   onRequest()
   const exchange = await transport.exchange({

@@ -30,7 +30,7 @@ export interface PushContext {
   readonly hardStop: AbortSignal
   /** Undefined if the sources were not read after the plans of the batches were made. */
   readonly findOptedOut: FindOptedOut | undefined
-  readonly onWait: (ms: number) => void
+  readonly onWait: (why: string) => void
   readonly state: PushState
 }
 

@@ -76,7 +76,7 @@ export async function sendOpenBatches(deps: EngineDeps, push: PushInput, options
     signal: AbortSignal.any([signal, stop.signal]),
     hardStop: hardStop.signal,
     findOptedOut: options.findOptedOut,
-    onWaiting: (why) => progress.reportWait(why),
+    onWait: progress.reportWait,
   })
   const drain = () => setTimeout(() => hardStop.abort(), drainMs).unref()
   signal.addEventListener('abort', drain, { once: true })
@@ -260,12 +260,7 @@ class PushLoop {
 async function createContext(
   deps: EngineDeps,
   { destinationId, runId }: PushInput,
-  options: {
-    readonly signal: AbortSignal
-    readonly hardStop: AbortSignal
-    readonly findOptedOut: FindOptedOut | undefined
-    readonly onWaiting: (why: string) => void
-  },
+  options: Pick<PushContext, 'signal' | 'hardStop' | 'findOptedOut' | 'onWait'>,
 ): Promise<PushContext> {
   const { db, clock, service, settings } = deps
   const [row] = await db.query<Row<'destination', 'kind' | 'account_id' | 'target_id'>>(
@@ -282,16 +277,13 @@ async function createContext(
     delete: destination.limitClass('delete') === destination.limitClass('upsert') ? upsert : await openAllowance('delete'),
   }
   return {
+    ...options,
     deps,
     destination,
     target,
     allowances,
     pace: new Pace(clock, settings, upsert),
     sender: { workerId: deps.workerId, runId, horizonMs: settings.horizonMs },
-    signal: options.signal,
-    hardStop: options.hardStop,
-    findOptedOut: options.findOptedOut,
-    onWait: (ms) => options.onWaiting(`waiting for the rate limit until ${new Date(clock.now() + ms).toISOString().slice(0, 19)}Z`),
     state: {
       refusals: 0,
       unauthorizedAtMs: undefined,

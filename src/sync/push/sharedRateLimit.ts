@@ -25,8 +25,8 @@ const maxGrantsAtOnce = 16
 export interface TakeOptions {
   /** On abort, the caller gets no grant. */
   readonly signal?: AbortSignal | undefined
-  /** Called with each wait above one second while this caller is the first in the queue. */
-  readonly onWait?: (ms: number) => void
+  /** Called with a text for each wait above one second while this caller is the first in the queue. */
+  readonly onWait?: (why: string) => void
 }
 
 interface Waiter extends TakeOptions {
@@ -103,7 +103,10 @@ export class Allowance {
         for (const waiter of this.#waiting.splice(0, granted)) waiter.resolve(new Grant(this.#clock, waiter.isDelayed))
         const [next] = this.#waiting
         if (waitMs <= 0 || next === undefined) continue
-        if (waitMs > 1_000) next.onWait?.(waitMs)
+        if (waitMs > 1_000) {
+          const until = new Date(this.#clock.now() + waitMs).toISOString().slice(0, 19)
+          next.onWait?.(`waiting for the rate limit until ${until}Z`)
+        }
         for (const waiter of this.#waiting) waiter.isDelayed = true
         // Random, so that the processes do not poll at the same time.
         const jitterMs = Math.random() * Math.min(250, waitMs * 0.2)
