@@ -40,7 +40,7 @@ function keepSpare(buffer: Buffer): void {
   if (buffer.length === largeBytes && spares.length < maxSpares) spares.push(buffer)
 }
 
-/** Writes the rows of one COPY. `row` starts a row; the other methods write its fields in order. */
+/** Writes the rows of one COPY. `row` starts a row; the other methods write its fields in order. A missing value is written as null. */
 export class CopyWriter {
   readonly #stream: CopyStreamQuery
   #buffer: Buffer
@@ -74,7 +74,8 @@ export class CopyWriter {
     this.#at = put32(this.#buffer, this.#at, -1)
   }
 
-  bytes(value: Uint8Array): void {
+  bytes(value: Uint8Array | null | undefined): void {
+    if (value == null) return this.null()
     this.#need(4 + value.length)
     this.#at = putBytes(this.#buffer, this.#at, value)
   }
@@ -120,7 +121,8 @@ export class CopyWriter {
   }
 
   /** Writes a safe integer. */
-  int8(value: number): void {
+  int8(value: number | undefined): void {
+    if (value === undefined) return this.null()
     this.#need(12)
     const at = put32(this.#buffer, put32(this.#buffer, this.#at, 8), Math.floor(value / 0x1_0000_0000))
     // `| 0` keeps the lower 32 bits.
@@ -128,14 +130,16 @@ export class CopyWriter {
   }
 
   /** Writes a time. `ms`: milliseconds since 1970, a whole number. */
-  timestamp(ms: number): void {
+  timestamp(ms: number | null | undefined): void {
+    if (ms == null) return this.null()
     this.#need(12)
     this.#at = put32(this.#buffer, this.#at, 8)
     this.#at = this.#buffer.writeBigInt64BE(BigInt(ms) * 1000n - epoch2000Micro, this.#at)
   }
 
   /** Writes a `bytea[]` of one dimension. */
-  byteaArray(values: readonly Uint8Array[]): void {
+  byteaArray(values: readonly Uint8Array[] | undefined): void {
+    if (values === undefined) return this.null()
     let size = arrayHeadBytes
     for (const value of values) size += 4 + value.length
     this.#need(4 + size)

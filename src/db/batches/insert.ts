@@ -62,20 +62,13 @@ export async function copyBatches(tx: Transaction, batches: readonly FrozenBatch
     copy.int4(batch.seq)
     copy.int2(batch.phase)
     copy.text(batch.operation)
-    if (batch.body === undefined) copy.null()
-    else copy.bytes(batch.body)
+    copy.bytes(batch.body)
     copy.bytes(batch.sha256)
     copy.int4(batch.entryCount)
     copy.int4(batch.userCount)
-    if (batch.expiresAtMs === undefined) copy.null()
-    else copy.timestamp(batch.expiresAtMs)
-    if (batch.load === undefined) {
-      copy.null()
-      copy.null()
-    } else {
-      copy.int8(batch.load.id)
-      copy.bytes(batch.load.firstKey)
-    }
+    copy.timestamp(batch.expiresAtMs)
+    copy.int8(batch.load?.id)
+    copy.bytes(batch.load?.firstKey)
     if (copy.full) await copy.flush()
   }
   await copy.end()

@@ -166,8 +166,7 @@ export abstract class StageWriter {
     if (tally.placeInLine === 0) copy.null()
     else copy.int4(tally.placeInLine)
     copy.int2(this.#source)
-    if (digest) copy.bytes(digest)
-    else copy.null()
+    copy.bytes(digest)
     copy.int2(featureSet)
   }
 }
@@ -213,14 +212,10 @@ class MemberWriter extends StageWriter {
     this.beginRow(record.key, this.#hash, record.desired ? stagedKind.valid : stagedKind.optedOut, record.line, storedDigest, featureSet)
     const { copy } = this
     this.#addIdentifiers(record.identifiers)
-    if (record.withoutConsent === undefined) copy.null()
-    else copy.byteaArray(record.withoutConsent)
-    if (record.bothForms === undefined) copy.null()
-    else copy.byteaArray(record.bothForms)
-    if (record.effectiveAtMs === undefined) copy.null()
-    else copy.timestamp(record.effectiveAtMs)
-    if (record.expiresAtMs === undefined) copy.null()
-    else copy.timestamp(record.expiresAtMs)
+    copy.byteaArray(record.withoutConsent)
+    copy.byteaArray(record.bothForms)
+    copy.timestamp(record.effectiveAtMs)
+    copy.timestamp(record.expiresAtMs)
   }
 
   override addOptOuts(optedOut: readonly PackedIdentifier[], line: number): void {
