@@ -1,5 +1,5 @@
 /** Resources and values of audiences (spec 2.3). */
-import { field, recordFields, type Resource } from './resource.ts'
+import { field, recordFields, texts, type Resource } from './resource.ts'
 
 const nullable = { nullable: true } as const
 
@@ -15,8 +15,7 @@ export const audienceResources = {
   },
   audiencePermission: {
     fields: [
-      field('id', 'string'),
-      field('tailored_audience_id', 'string'),
+      ...texts('id', 'tailored_audience_id'),
       field('custom_audience_id', 'string', {
         optional: true,
         source: 'docs/spec-notes.md#echoes-and-cursors: on the path of custom audiences',
@@ -38,8 +37,7 @@ export const audienceResources = {
   batchResult: { fields: [field('success_count', 'integer'), field('total_count', 'integer')], source: 'spec 2.3' },
   doNotReachList: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
+      ...texts('id', 'name'),
       field('description', 'string', nullable),
       field('targetable', 'boolean'),
       field('reasons_not_targetable', 'strings'),
@@ -50,8 +48,7 @@ export const audienceResources = {
   },
   customAudience: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
+      ...texts('id', 'name'),
       field('description', 'string', nullable),
       field('audience_type', 'string'),
       field('audience_size', 'integer', nullable),

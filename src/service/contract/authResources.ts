@@ -1,23 +1,18 @@
 /** Resources of authentication (spec 2.1). */
-import { field, type Resource } from './resource.ts'
+import { field, texts, type Resource } from './resource.ts'
 
 export const authResources = {
   requestToken: {
-    fields: [field('oauth_token', 'string'), field('oauth_token_secret', 'string'), field('oauth_callback_confirmed', 'string')],
+    fields: texts('oauth_token', 'oauth_token_secret', 'oauth_callback_confirmed'),
     source: 'spec 2.1; form-encoded',
   },
   accessToken: {
-    fields: [
-      field('oauth_token', 'string'),
-      field('oauth_token_secret', 'string'),
-      field('user_id', 'string'),
-      field('screen_name', 'string'),
-    ],
+    fields: texts('oauth_token', 'oauth_token_secret', 'user_id', 'screen_name'),
     source: 'spec 2.1; form-encoded',
   },
   invalidatedToken: { fields: [field('access_token', 'string')], source: 'spec 2.1' },
   bearerToken: {
-    fields: [field('token_type', 'string'), field('access_token', 'string')],
+    fields: texts('token_type', 'access_token'),
     source: 'docs/spec-notes.md#tokens',
   },
   page: { fields: [], source: 'spec 4.1: a page for a browser' },

@@ -1,5 +1,5 @@
 /** Resources and values of campaigns (spec 2.5, 4.6, 4.8). */
-import { field, recordFields, type Resource } from './resource.ts'
+import { field, nullableTexts, recordFields, texts, type Resource } from './resource.ts'
 
 /** Industries of an account (spec 2.5). */
 export const industryTypes = [
@@ -140,7 +140,6 @@ export const accountFeatures = [
 ] as const
 
 const nullable = { nullable: true } as const
-const nullableText = <const Name extends string>(name: Name) => field(name, 'string', nullable)
 const nullableAmount = <const Name extends string>(name: Name) => field(name, 'long', nullable)
 const notes = 'docs/spec-notes.md#campaigns-and-line-items'
 const promotionNotes = 'docs/spec-notes.md#promotion-and-targeting'
@@ -148,10 +147,8 @@ const promotionNotes = 'docs/spec-notes.md#promotion-and-targeting'
 export const campaignResources = {
   account: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
-      nullableText('business_name'),
-      nullableText('business_id'),
+      ...texts('id', 'name'),
+      ...nullableTexts('business_name', 'business_id'),
       field('timezone', 'string'),
       field('timezone_switch_at', 'timestamp'),
       field('approval_status', 'string'),
@@ -162,10 +159,9 @@ export const campaignResources = {
   },
   accountApp: {
     fields: [
-      field('id', 'string'),
-      field('app_store_identifier', 'string'),
+      ...texts('id', 'app_store_identifier'),
       field('conversion_tracking_enabled', 'boolean'),
-      nullableText('deep_link_pattern'),
+      ...nullableTexts('deep_link_pattern'),
       field('os_type', 'string'),
       ...recordFields,
     ],
@@ -186,9 +182,7 @@ export const campaignResources = {
   businessCategory: { fields: [field('id', 'string'), field('name', 'string'), field('iab_categories', 'strings')], source: 'spec 2.5' },
   curatedCategory: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
-      field('description', 'string'),
+      ...texts('id', 'name', 'description'),
       field('country_codes', 'strings'),
       field('publisher_user_ids', 'strings'),
       field('videos_monetized_in_last_thirty_days', 'integer'),
@@ -202,15 +196,14 @@ export const campaignResources = {
   lineItem: {
     fields: [
       field('id', 'string'),
-      nullableText('name'),
+      ...nullableTexts('name'),
       field('campaign_id', 'string'),
       field('objective', 'enum', { values: objectives }),
       field('goal', 'enum', { values: goals }),
       field('product_type', 'enum', { values: productTypes }),
       field('placements', 'strings'),
       field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }),
-      nullableText('start_time'),
-      nullableText('end_time'),
+      ...nullableTexts('start_time', 'end_time'),
       field('bid_strategy', 'enum', { values: bidStrategies }),
       nullableAmount('bid_amount_local_micro'),
       nullableAmount('total_budget_amount_local_micro'),
@@ -221,12 +214,8 @@ export const campaignResources = {
       field('frequency_cap', 'integer', nullable),
       field('duration_in_days', 'integer', nullable),
       field('categories', 'strings'),
-      nullableText('advertiser_user_id'),
-      nullableText('advertiser_domain'),
-      nullableText('android_app_store_identifier'),
-      nullableText('ios_app_store_identifier'),
-      nullableText('audience_expansion'),
-      nullableText('primary_web_event_tag'),
+      ...nullableTexts('advertiser_user_id', 'advertiser_domain', 'android_app_store_identifier', 'ios_app_store_identifier'),
+      ...nullableTexts('audience_expansion', 'primary_web_event_tag'),
       field('standard_delivery', 'boolean', nullable),
       field('automatic_tweet_promotion', 'boolean', nullable),
       field('creative_source', 'string'),
@@ -244,9 +233,7 @@ export const campaignResources = {
   },
   campaign: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
-      field('funding_instrument_id', 'string'),
+      ...texts('id', 'name', 'funding_instrument_id'),
       field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }),
       field('effective_status', 'string'),
       field('servable', 'boolean'),
@@ -264,24 +251,19 @@ export const campaignResources = {
   },
   fundingInstrument: {
     fields: [
-      field('id', 'string'),
-      field('type', 'string'),
-      field('currency', 'string'),
+      ...texts('id', 'type', 'currency'),
       field('able_to_fund', 'boolean'),
       field('reasons_not_able_to_fund', 'strings'),
       nullableAmount('funded_amount_local_micro'),
       nullableAmount('credit_limit_local_micro'),
-      nullableText('start_time'),
-      nullableText('end_time'),
+      ...nullableTexts('start_time', 'end_time'),
       ...recordFields,
     ],
     source: notes,
   },
   promotedTweet: {
     fields: [
-      field('id', 'string'),
-      field('line_item_id', 'string'),
-      field('tweet_id', 'string'),
+      ...texts('id', 'line_item_id', 'tweet_id'),
       field('entity_status', 'enum', { values: ['ACTIVE', 'PAUSED'] }),
       field('approval_status', 'string'),
       ...recordFields,
@@ -290,11 +272,9 @@ export const campaignResources = {
   },
   targetingCriterion: {
     fields: [
-      field('id', 'string'),
-      field('line_item_id', 'string'),
-      nullableText('name'),
-      field('targeting_type', 'string'),
-      field('targeting_value', 'string'),
+      ...texts('id', 'line_item_id'),
+      ...nullableTexts('name'),
+      ...texts('targeting_type', 'targeting_value'),
       field('operator_type', 'enum', { values: targetingOperators }),
       field('location_type', 'string', { optional: true }),
       field('custom_audience_expansion', 'boolean', { optional: true }),

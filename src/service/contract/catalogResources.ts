@@ -1,15 +1,8 @@
 /** Resources and values of catalogs (spec 2.2). */
-import { field, type Field, type Resource } from './resource.ts'
+import { field, nullableTexts, texts, type Field, type Resource } from './resource.ts'
 
 const spec22 = 'spec 2.2'
 const nullable = { nullable: true } as const
-const customLabels = [
-  field('custom_label_0', 'string', nullable),
-  field('custom_label_1', 'string', nullable),
-  field('custom_label_2', 'string', nullable),
-  field('custom_label_3', 'string', nullable),
-  field('custom_label_4', 'string', nullable),
-] as const
 
 /**
  * Fields of a product in the order of spec 2.2, for reads and writes. The endpoint `products.put` has the rules across fields (brand, gtin,
@@ -34,22 +27,20 @@ export const productFields = [
   field('mpn', 'string', { nullable: true, required: 'conditional', source: spec22 }),
   field('mobile_link', 'string', { nullable: true, format: 'https-url', source: spec22 }),
   field('additional_image_link', 'string', { nullable: true, format: 'url-list', maxItems: 10, source: 'spec 2.2; spec 8' }),
-  field('google_product_category', 'string', nullable),
-  field('product_type', 'string', nullable),
+  ...nullableTexts('google_product_category', 'product_type'),
   field('inventory', 'integer', { nullable: true, min: 0, source: spec22 }),
   field('sale_price', 'string', { nullable: true, format: 'price', source: spec22 }),
   field('sale_price_effective_date', 'string', { nullable: true, format: 'date-range', source: spec22 }),
   field('item_group_id', 'string', nullable),
   field('item_group_key', 'string', { nullable: true, generated: true, source: spec22 }),
   field('gender', 'enum', { nullable: true, values: ['female', 'male', 'unisex'], source: spec22 }),
-  field('color', 'string', nullable),
-  field('size', 'string', nullable),
+  ...nullableTexts('color', 'size'),
   field('age_group', 'enum', {
     nullable: true,
     values: ['adult', 'all ages', 'teen', 'kids', 'toddler', 'infant', 'newborn'],
     source: spec22,
   }),
-  ...customLabels,
+  ...nullableTexts('custom_label_0', 'custom_label_1', 'custom_label_2', 'custom_label_3', 'custom_label_4'),
 ] as const satisfies readonly Field[]
 
 /** Attributes of the filters of product sets. The service accepts others too (docs/spec-notes.md#product-sets). */
@@ -70,7 +61,7 @@ export const filterOperators = ['GREATER_THAN', 'EQUAL_TO', 'LESS_THAN', 'MATCH'
 export const productStatuses = ['CREATE_SUCCESS', 'UPDATE_SUCCESS', 'ERROR', 'NO_CHANGE'] as const
 
 export const catalogResources = {
-  productCatalog: { fields: [field('id', 'string'), field('name', 'string')], source: spec22 },
+  productCatalog: { fields: texts('id', 'name'), source: spec22 },
   product: { fields: productFields, source: spec22 },
   productsResponse: { fields: [field('products_response', 'objects')], source: 'spec 4.2' },
   productResult: {
@@ -85,17 +76,12 @@ export const catalogResources = {
   },
   deleteProducts: { fields: [field('delete_products', 'objects')], source: 'spec 4.2' },
   deletedProduct: {
-    fields: [
-      field('product_key', 'string', nullable),
-      field('failed_product_key', 'string', nullable),
-      field('message', 'string', nullable),
-    ],
+    fields: nullableTexts('product_key', 'failed_product_key', 'message'),
     source: 'spec 4.2',
   },
   productSet: {
     fields: [
-      field('id', 'string'),
-      field('name', 'string'),
+      ...texts('id', 'name'),
       field('description', 'string', nullable),
       field('type', 'enum', { values: ['MANUAL', 'FILTERED'] }),
       field('filters', 'objects', { maxItems: 30 }),
@@ -114,10 +100,8 @@ export const catalogResources = {
   },
   scheduledFeed: {
     fields: [
-      field('id', 'string'),
-      field('feed_url', 'string'),
-      field('feed_format', 'string', nullable),
-      field('frequency', 'string', nullable),
+      ...texts('id', 'feed_url'),
+      ...nullableTexts('feed_format', 'frequency'),
       field('repeat', 'integer', nullable),
       field('start_time', 'timestamp', nullable),
       field('time_zone', 'string', nullable),

@@ -1,5 +1,5 @@
 /** Resources and values of creatives (spec 2.4). */
-import { field, recordFields, type Resource } from './resource.ts'
+import { field, nullableTexts, optionalTexts, recordFields, texts, type Resource } from './resource.ts'
 
 /** Types of cards made of components (spec 2.4). */
 export const componentCardTypes = [
@@ -42,17 +42,13 @@ export const mediaTypes = ['GIF', 'IMAGE', 'VIDEO'] as const
 export const buttonLabels = ['BOOK', 'CONNECT', 'INSTALL', 'OPEN', 'ORDER', 'PLAY', 'SHOP'] as const
 
 const nullable = { nullable: true } as const
-const nullableText = <const Name extends string>(name: Name) => field(name, 'string', nullable)
-/** Creates a text that may be null or missing. */
-const optionalText = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
-const cardFields = [field('id', 'string'), field('name', 'string'), field('card_uri', 'string'), field('card_type', 'string')] as const
+const cardFields = texts('id', 'name', 'card_uri', 'card_type')
 
 export const creativeResources = {
   accountMedia: {
     fields: [
       field('id', 'string'),
-      nullableText('video_id'),
-      nullableText('media_url'),
+      ...nullableTexts('video_id', 'media_url'),
       field('creative_type', 'enum', { values: creativeTypes }),
       ...recordFields,
     ],
@@ -65,23 +61,13 @@ export const creativeResources = {
   pollCard: {
     fields: [
       ...cardFields,
-      field('first_choice', 'string'),
-      field('second_choice', 'string'),
-      optionalText('third_choice'),
-      optionalText('fourth_choice'),
+      ...texts('first_choice', 'second_choice'),
+      ...optionalTexts('third_choice', 'fourth_choice'),
       field('start_time', 'timestamp'),
       field('end_time', 'timestamp'),
       field('duration_in_minutes', 'integer'),
-      optionalText('content_duration_seconds'),
-      optionalText('media_key'),
-      optionalText('media_url'),
-      optionalText('video_url'),
-      optionalText('video_content_id'),
-      optionalText('video_height'),
-      optionalText('video_width'),
-      optionalText('video_poster_url'),
-      optionalText('video_poster_height'),
-      optionalText('video_poster_width'),
+      ...optionalTexts('content_duration_seconds', 'media_key', 'media_url', 'video_url', 'video_content_id', 'video_height'),
+      ...optionalTexts('video_width', 'video_poster_url', 'video_poster_height', 'video_poster_width'),
       ...recordFields,
     ],
     source: 'spec 2.4',
@@ -89,23 +75,13 @@ export const creativeResources = {
   videoConversationCard: {
     fields: [
       ...cardFields,
-      nullableText('title'),
-      field('first_cta', 'string'),
-      field('first_cta_tweet', 'string'),
-      nullableText('second_cta'),
-      nullableText('second_cta_tweet'),
-      nullableText('third_cta'),
-      nullableText('third_cta_tweet'),
-      nullableText('fourth_cta'),
-      nullableText('fourth_cta_tweet'),
+      ...nullableTexts('title'),
+      ...texts('first_cta', 'first_cta_tweet'),
+      ...nullableTexts('second_cta', 'second_cta_tweet', 'third_cta', 'third_cta_tweet', 'fourth_cta', 'fourth_cta_tweet'),
       field('thank_you_text', 'string'),
-      nullableText('thank_you_url'),
+      ...nullableTexts('thank_you_url'),
       field('media_key', 'string'),
-      nullableText('media_url'),
-      nullableText('poster_media_url'),
-      nullableText('video_height'),
-      nullableText('video_width'),
-      nullableText('video_owner_id'),
+      ...nullableTexts('media_url', 'poster_media_url', 'video_height', 'video_width', 'video_owner_id'),
       ...recordFields,
     ],
     source: 'spec 2.4',
@@ -114,17 +90,10 @@ export const creativeResources = {
     fields: [
       field('media_key', 'string'),
       field('media_type', 'enum', { values: mediaTypes }),
-      field('media_category', 'string'),
-      field('media_status', 'string'),
-      field('media_url', 'string'),
-      nullableText('name'),
-      nullableText('file_name'),
-      nullableText('title'),
-      nullableText('description'),
+      ...texts('media_category', 'media_status', 'media_url'),
+      ...nullableTexts('name', 'file_name', 'title', 'description'),
       field('duration', 'integer', nullable),
-      nullableText('poster_media_url'),
-      nullableText('poster_media_key'),
-      field('aspect_ratio', 'string', nullable),
+      ...nullableTexts('poster_media_url', 'poster_media_key', 'aspect_ratio'),
       field('tweeted', 'boolean'),
       ...recordFields,
     ],
@@ -133,36 +102,29 @@ export const creativeResources = {
   advertiserPost: {
     fields: [
       field('id', 'long'),
-      field('id_str', 'string'),
-      field('text', 'string'),
-      nullableText('name'),
+      ...texts('id_str', 'text'),
+      ...nullableTexts('name'),
       field('created_at', 'timestamp'),
       field('truncated', 'boolean'),
       field('entities', 'object'),
       field('user', 'object'),
       field('retweet_count', 'integer'),
       field('favorite_count', 'integer'),
-      field('lang', 'string'),
-      field('source', 'string'),
+      ...texts('lang', 'source'),
       field('scopes', 'object'),
       field('geo', 'any', nullable),
       field('coordinates', 'any', nullable),
       field('place', 'any', nullable),
       field('contributors', 'any', nullable),
       field('in_reply_to_status_id', 'long', nullable),
-      nullableText('in_reply_to_status_id_str'),
+      ...nullableTexts('in_reply_to_status_id_str'),
       field('in_reply_to_user_id', 'long', nullable),
-      nullableText('in_reply_to_user_id_str'),
-      nullableText('in_reply_to_screen_name'),
-      optionalText('tweet_type'),
+      ...nullableTexts('in_reply_to_user_id_str', 'in_reply_to_screen_name'),
+      ...optionalTexts('tweet_type'),
       field('nullcast', 'boolean', { optional: true }),
-      optionalText('conversation_settings'),
-      optionalText('scheduled_at'),
-      optionalText('scheduled_status'),
-      optionalText('full_text'),
+      ...optionalTexts('conversation_settings', 'scheduled_at', 'scheduled_status', 'full_text'),
       field('display_text_range', 'integers', { optional: true }),
-      optionalText('tweet_id'),
-      optionalText('card_uri'),
+      ...optionalTexts('tweet_id', 'card_uri'),
       field('media_keys', 'strings', { optional: true }),
     ],
     source: 'spec 2.4 created post',
@@ -170,17 +132,14 @@ export const creativeResources = {
   scheduledPost: {
     fields: [
       field('id', 'long'),
-      field('id_str', 'string'),
-      field('user_id', 'string'),
-      nullableText('text'),
-      nullableText('name'),
+      ...texts('id_str', 'user_id'),
+      ...nullableTexts('text', 'name'),
       field('nullcast', 'boolean'),
-      nullableText('card_uri'),
+      ...nullableTexts('card_uri'),
       field('media_keys', 'strings'),
       field('scheduled_at', 'timestamp'),
       field('scheduled_status', 'string'),
-      nullableText('completed_at'),
-      nullableText('tweet_id'),
+      ...nullableTexts('completed_at', 'tweet_id'),
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
     ],
@@ -189,12 +148,10 @@ export const creativeResources = {
   draftPost: {
     fields: [
       field('id', 'long'),
-      field('id_str', 'string'),
-      field('user_id', 'string'),
-      nullableText('text'),
-      nullableText('name'),
+      ...texts('id_str', 'user_id'),
+      ...nullableTexts('text', 'name'),
       field('nullcast', 'boolean'),
-      nullableText('card_uri'),
+      ...nullableTexts('card_uri'),
       field('media_keys', 'strings'),
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),

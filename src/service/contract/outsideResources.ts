@@ -1,8 +1,7 @@
 /** Resources and values outside the specification, in the shapes that official SDKs read. */
 import { locationTypes } from './campaignResources.ts'
-import { field, recordFields, type Resource } from './resource.ts'
+import { field, nullableTexts, optionalTexts, recordFields, texts, type Resource } from './resource.ts'
 
-/** Groups of metrics of statistics. */
 export const metricGroups = [
   'BILLING',
   'ENGAGEMENT',
@@ -14,7 +13,6 @@ export const metricGroups = [
 ] as const
 /** Lengths of the intervals of statistics. */
 export const granularities = ['DAY', 'HOUR', 'TOTAL'] as const
-/** Types of entities that have statistics. */
 export const statisticsEntities = [
   'ACCOUNT',
   'CAMPAIGN',
@@ -60,28 +58,15 @@ export const taxSettingsNames = [
 ] as const
 
 const source = 'outside the specification: shapes that official SDKs read'
-/** Creates a text that may be null or missing. */
-const optionalText = <const Name extends string>(name: Name) => field(name, 'string', { nullable: true, optional: true })
 
 export const outsideResources = {
   targetingOption: {
     fields: [
       field('name', 'string'),
-      optionalText('id'),
-      optionalText('targeting_type'),
-      optionalText('targeting_value'),
-      optionalText('country_code'),
+      ...optionalTexts('id', 'targeting_type', 'targeting_value', 'country_code'),
       field('location_type', 'enum', { values: locationTypes, optional: true }),
-      optionalText('conversation_type'),
-      optionalText('event_type'),
-      optionalText('genre'),
-      optionalText('locale'),
-      optionalText('manufacturer'),
-      optionalText('number'),
-      optionalText('os_type'),
-      optionalText('platform'),
-      optionalText('start_time'),
-      optionalText('end_time'),
+      ...optionalTexts('conversation_type', 'event_type', 'genre', 'locale', 'manufacturer', 'number', 'os_type', 'platform', 'start_time'),
+      ...optionalTexts('end_time'),
       field('is_global', 'boolean', { optional: true }),
       field('estimated_users', 'integer', { optional: true }),
     ],
@@ -90,33 +75,21 @@ export const outsideResources = {
   contentCategory: { fields: [field('id', 'string'), field('name', 'string'), field('iab_categories', 'strings')], source },
   promotableUser: {
     fields: [
-      field('id', 'string'),
-      field('account_id', 'string'),
-      field('user_id', 'string'),
+      ...texts('id', 'account_id', 'user_id'),
       field('promotable_user_type', 'enum', { values: ['FULL', 'RETWEETS_ONLY'] }),
       ...recordFields,
     ],
     source,
   },
   trackingTag: {
-    fields: [
-      field('id', 'string'),
-      field('line_item_id', 'string'),
-      field('tracking_tag_type', 'string'),
-      field('tracking_tag_url', 'string'),
-      ...recordFields,
-    ],
+    fields: [...texts('id', 'line_item_id', 'tracking_tag_type', 'tracking_tag_url'), ...recordFields],
     source,
   },
   userSettings: {
-    fields: [
-      field('user_id', 'string'),
-      ...userSettingsNames.map((name) => field(name, 'string', { nullable: true })),
-      field('subscribed_email_types', 'strings'),
-    ],
+    fields: [field('user_id', 'string'), ...nullableTexts(...userSettingsNames), field('subscribed_email_types', 'strings')],
     source,
   },
-  taxSettings: { fields: taxSettingsNames.map((name) => field(name, 'string', { nullable: true })), source },
+  taxSettings: { fields: nullableTexts(...taxSettingsNames), source },
   userAccess: { fields: [field('user_id', 'string'), field('permissions', 'strings')], source },
   statistics: { fields: [field('id', 'string'), field('id_data', 'objects')], source },
   activeEntity: {
@@ -131,20 +104,16 @@ export const outsideResources = {
   statisticsJob: {
     fields: [
       field('id', 'long'),
-      field('id_str', 'string'),
-      field('account_id', 'string'),
+      ...texts('id_str', 'account_id'),
       field('status', 'enum', { values: ['PROCESSING', 'SUCCESS', 'FAILED', 'CANCELLED'] }),
       field('url', 'string', { nullable: true }),
       field('entity', 'string'),
       field('entity_ids', 'strings'),
       field('start_time', 'timestamp'),
       field('end_time', 'timestamp'),
-      field('granularity', 'string'),
-      field('placement', 'string'),
+      ...texts('granularity', 'placement'),
       field('metric_groups', 'strings'),
-      field('country', 'string', { nullable: true }),
-      field('platform', 'string', { nullable: true }),
-      field('segmentation_type', 'string', { nullable: true }),
+      ...nullableTexts('country', 'platform', 'segmentation_type'),
       field('created_at', 'timestamp'),
       field('updated_at', 'timestamp'),
       field('expires_at', 'timestamp', { nullable: true }),
@@ -154,12 +123,8 @@ export const outsideResources = {
   coreUser: {
     fields: [
       field('id', 'long'),
-      field('id_str', 'string'),
-      field('name', 'string'),
-      field('screen_name', 'string'),
-      field('location', 'string', { nullable: true }),
-      field('description', 'string', { nullable: true }),
-      field('url', 'string', { nullable: true }),
+      ...texts('id_str', 'name', 'screen_name'),
+      ...nullableTexts('location', 'description', 'url'),
       field('protected', 'boolean'),
       field('verified', 'boolean'),
       field('followers_count', 'integer'),

@@ -1,93 +1,5 @@
 /** Resources, fields and expansions of v2 (spec 2.6, docs/spec-notes.md#posts). */
-import { field, type FieldType, type Resource } from './resource.ts'
-
-/** Fields of a post. The first two, `id` and `text`, are always returned. */
-export const postFields = [
-  'id',
-  'text',
-  'author_id',
-  'created_at',
-  'attachments',
-  'public_metrics',
-  'conversation_id',
-  'entities',
-  'lang',
-  'source',
-  'possibly_sensitive',
-  'referenced_tweets',
-  'in_reply_to_user_id',
-  'context_annotations',
-  'community_id',
-  'paid_partnership',
-  'article',
-  'card_uri',
-  'display_text_range',
-  'edit_controls',
-  'edit_history_tweet_ids',
-  'geo',
-  'media_metadata',
-  'note_tweet',
-  'reply_settings',
-  'scopes',
-  'suggested_source_links',
-  'withheld',
-  'non_public_metrics',
-  'organic_metrics',
-  'promoted_metrics',
-] as const
-
-/** Fields of a user. The first three, `id`, `name` and `username`, are always returned. */
-export const userFields = [
-  'id',
-  'name',
-  'username',
-  'created_at',
-  'description',
-  'location',
-  'profile_image_url',
-  'protected',
-  'verified',
-  'pinned_tweet_id',
-  'public_metrics',
-  'entities',
-  'url',
-  'connection_status',
-  'affiliation',
-  'confirmed_email',
-  'is_identity_verified',
-  'most_recent_tweet_id',
-  'parody',
-  'profile_banner_url',
-  'receives_your_dm',
-  'subscribes_to_you',
-  'subscription',
-  'subscription_type',
-  'verified_followers_count',
-  'verified_type',
-  'withheld',
-] as const
-
-/** Fields of a media object. `media_key` and `type` are always returned. */
-export const mediaFields = [
-  'alt_text',
-  'duration_ms',
-  'height',
-  'media_key',
-  'preview_image_url',
-  'type',
-  'url',
-  'variants',
-  'width',
-  'public_metrics',
-  'non_public_metrics',
-  'organic_metrics',
-  'promoted_metrics',
-] as const
-
-/** Fields of a place. `id` and `full_name` are always returned. */
-export const placeFields = ['contained_within', 'country', 'country_code', 'full_name', 'geo', 'id', 'name', 'place_type'] as const
-/** Fields of a poll. `id` and `options` are always returned. */
-export const pollFields = ['duration_minutes', 'end_datetime', 'id', 'options', 'voting_status'] as const
+import { field, texts, type FieldType, type Resource } from './resource.ts'
 
 /** Newer name of `edit_history_tweet_ids`, as a field and as an expansion (switch `v2_names`; docs/spec-notes.md#posts). */
 export const newestEditHistory = 'edit_history_post_ids'
@@ -105,8 +17,10 @@ export const postExpansions = [
   'geo.place_id',
 ] as const
 
-/** Fields of a post besides `id` and `text`, with their types. */
+/** Fields of a post, with their types. `id` and `text` are always returned. */
 const postFieldTypes = {
+  id: 'string',
+  text: 'string',
   author_id: 'string',
   created_at: 'timestamp',
   attachments: 'object',
@@ -136,10 +50,13 @@ const postFieldTypes = {
   non_public_metrics: 'object',
   organic_metrics: 'object',
   promoted_metrics: 'object',
-} as const satisfies Readonly<Record<Exclude<(typeof postFields)[number], 'id' | 'text'>, FieldType>>
+} as const satisfies FieldTypes
 
-/** Fields of a user besides `id`, `name` and `username`, with their types. */
+/** Fields of a user, with their types. `id`, `name` and `username` are always returned. */
 const userFieldTypes = {
+  id: 'string',
+  name: 'string',
+  username: 'string',
   created_at: 'timestamp',
   description: 'string',
   location: 'string',
@@ -164,14 +81,16 @@ const userFieldTypes = {
   verified_followers_count: 'integer',
   verified_type: 'string',
   withheld: 'object',
-} as const satisfies Readonly<Record<Exclude<(typeof userFields)[number], 'id' | 'name' | 'username'>, FieldType>>
+} as const satisfies FieldTypes
 
-/** Fields of a media object besides `media_key` and `type`, with their types. */
+/** Fields of a media object, with their types. `media_key` and `type` are always returned. */
 const mediaFieldTypes = {
   alt_text: 'string',
   duration_ms: 'integer',
   height: 'integer',
+  media_key: 'string',
   preview_image_url: 'string',
+  type: 'string',
   url: 'string',
   variants: 'objects',
   width: 'integer',
@@ -179,59 +98,69 @@ const mediaFieldTypes = {
   non_public_metrics: 'object',
   organic_metrics: 'object',
   promoted_metrics: 'object',
-} as const satisfies Readonly<Record<Exclude<(typeof mediaFields)[number], 'media_key' | 'type'>, FieldType>>
+} as const satisfies FieldTypes
 
-/** Fields of a place besides `id` and `full_name`, with their types. */
+/** Fields of a place, with their types. `id` and `full_name` are always returned. */
 const placeFieldTypes = {
   contained_within: 'strings',
   country: 'string',
   country_code: 'string',
+  full_name: 'string',
   geo: 'object',
+  id: 'string',
   name: 'string',
   place_type: 'string',
-} as const satisfies Readonly<Record<Exclude<(typeof placeFields)[number], 'id' | 'full_name'>, FieldType>>
+} as const satisfies FieldTypes
 
-/** Fields of a poll besides `id` and `options`, with their types. */
+/** Fields of a poll, with their types. `id` and `options` are always returned. */
 const pollFieldTypes = {
   duration_minutes: 'integer',
   end_datetime: 'timestamp',
+  id: 'string',
+  options: 'objects',
   voting_status: 'string',
-} as const satisfies Readonly<Record<Exclude<(typeof pollFields)[number], 'id' | 'options'>, FieldType>>
+} as const satisfies FieldTypes
 
-type Requestable<Types> = {
-  readonly [Name in keyof Types & string]: { readonly name: Name; readonly type: Types[Name]; readonly optional: true }
+type FieldTypes = Readonly<Record<string, FieldType>>
+
+const namesOf = <Types extends FieldTypes>(types: Types) =>
+  // Object.keys loses the types of the names.
+  Object.keys(types) as unknown as readonly (keyof Types & string)[]
+
+// Names of the fields, which a caller may request.
+export const postFields = namesOf(postFieldTypes)
+export const userFields = namesOf(userFieldTypes)
+export const mediaFields = namesOf(mediaFieldTypes)
+export const placeFields = namesOf(placeFieldTypes)
+export const pollFields = namesOf(pollFieldTypes)
+
+type FieldOf<Types, Required> = {
+  readonly [Name in keyof Types & string]: { readonly name: Name; readonly type: Types[Name] } & (Name extends Required
+    ? unknown
+    : { readonly optional: true })
 }[keyof Types & string]
 
-/** Creates optional fields: a record of v2 has them only if the caller requests them. */
-const requestable = <const Types extends Readonly<Record<string, FieldType>>>(types: Types) =>
-  // Object.entries loses the types of single names.
-  Object.entries(types).map(([name, type]) => field(name, type, { optional: true })) as unknown as readonly Requestable<Types>[]
+/** Creates the fields of a record of v2: first those that are always returned, then those that a caller must request. */
+const fieldsOf = <const Types extends FieldTypes, Required extends keyof Types & string>(types: Types, ...always: readonly Required[]) =>
+  [
+    ...always.map((name) => ({ name, type: types[name] })),
+    ...Object.entries(types)
+      .filter(([name]) => !always.some((one) => one === name))
+      .map(([name, type]) => ({ name, type, optional: true })),
+    // Object.entries loses the types of single names.
+  ] as unknown as readonly FieldOf<Types, Required>[]
 
 export const postResources = {
   post: {
     fields: [
-      field('id', 'string'),
-      field('text', 'string'),
-      ...requestable(postFieldTypes),
+      ...fieldsOf(postFieldTypes, 'id', 'text'),
       field(newestEditHistory, 'strings', { optional: true, source: 'docs/spec-notes.md#posts: switch v2_names' }),
     ],
     source: 'spec 2.6; docs/spec-notes.md#posts',
   },
-  createdPost: { fields: [field('id', 'string'), field('text', 'string')], source: 'docs/spec-notes.md#posts' },
-  postUser: {
-    fields: [field('id', 'string'), field('name', 'string'), field('username', 'string'), ...requestable(userFieldTypes)],
-    source: 'spec 2.6; docs/spec-notes.md#posts',
-  },
-  postMedia: {
-    fields: [field('media_key', 'string'), field('type', 'string'), ...requestable(mediaFieldTypes)],
-    source: 'spec 2.6; docs/spec-notes.md#posts',
-  },
-  postPlace: {
-    fields: [field('id', 'string'), field('full_name', 'string'), ...requestable(placeFieldTypes)],
-    source: 'docs/spec-notes.md#posts',
-  },
-  postPoll: {
-    fields: [field('id', 'string'), field('options', 'objects'), ...requestable(pollFieldTypes)],
-    source: 'docs/spec-notes.md#posts',
-  },
+  createdPost: { fields: texts('id', 'text'), source: 'docs/spec-notes.md#posts' },
+  postUser: { fields: fieldsOf(userFieldTypes, 'id', 'name', 'username'), source: 'spec 2.6; docs/spec-notes.md#posts' },
+  postMedia: { fields: fieldsOf(mediaFieldTypes, 'media_key', 'type'), source: 'spec 2.6; docs/spec-notes.md#posts' },
+  postPlace: { fields: fieldsOf(placeFieldTypes, 'id', 'full_name'), source: 'docs/spec-notes.md#posts' },
+  postPoll: { fields: fieldsOf(pollFieldTypes, 'id', 'options'), source: 'docs/spec-notes.md#posts' },
 } as const satisfies Readonly<Record<string, Resource>>

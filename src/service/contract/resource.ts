@@ -55,5 +55,16 @@ export const field = <const Name extends string, const Type extends FieldType, c
   // Without the cast, the spread of the optional `rest` loses its literal type.
 ) => ({ name, type, ...rest }) as { readonly name: Name; readonly type: Type } & Rest
 
+/** Creates fields of texts. */
+export const texts = <const Name extends string>(...names: readonly Name[]) => names.map((name) => field(name, 'string'))
+
+/** Creates fields of texts that may be null. */
+export const nullableTexts = <const Name extends string>(...names: readonly Name[]) =>
+  names.map((name) => field(name, 'string', { nullable: true }))
+
+/** Creates fields of texts that may be null or missing. */
+export const optionalTexts = <const Name extends string>(...names: readonly Name[]) =>
+  names.map((name) => field(name, 'string', { nullable: true, optional: true }))
+
 /** Fields of most records, besides `id` (spec Conventions). */
 export const recordFields = [field('created_at', 'timestamp'), field('updated_at', 'timestamp'), field('deleted', 'boolean')] as const
