@@ -80,6 +80,8 @@ interface Resource<S, T> {
   readonly isVisible?: (call: Call<S>, record: T) => boolean
   /** Converts a record to its wire form. Default: the record itself. */
   readonly toWire?: (call: Call<S>, record: T) => unknown
+  /** Called after a record was marked as deleted. */
+  readonly onDeleted?: (call: Call<S>, record: T) => void
 }
 
 /**
@@ -87,7 +89,16 @@ interface Resource<S, T> {
  * begins with `q`, ignoring case. To replace one of these handlers, an area lists its own handler with the same name after them.
  */
 export function recordHandlers<S, T extends AccountRecord>(name: string, resource: Resource<S, T>): Readonly<Record<string, Handler<S>>> {
-  const { table, idParameter, notFoundCode, filters, sortable, isVisible = () => true, toWire = (_, record) => record } = resource
+  const {
+    table,
+    idParameter,
+    notFoundCode,
+    filters,
+    sortable,
+    isVisible = () => true,
+    toWire = (_, record) => record,
+    onDeleted,
+  } = resource
   const find = (call: Call<S>): T => {
     const record = findRecord(call, table(call.state), idParameter, notFoundCode)
     if (isVisible(call, record)) return record
@@ -105,6 +116,10 @@ export function recordHandlers<S, T extends AccountRecord>(name: string, resourc
       return listReply(call, selected, { ...(sortable === undefined ? {} : { sortable }), render: (record) => toWire(call, record) })
     },
     [`${name}.get`]: (call) => ok(toWire(call, find(call))),
-    [`${name}.delete`]: (call) => ok(toWire(call, markDeleted(call, find(call)))),
+    [`${name}.delete`]: (call) => {
+      const record = markDeleted(call, find(call))
+      onDeleted?.(call, record)
+      return ok(toWire(call, record))
+    },
   }
 }

@@ -8,6 +8,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Endpoint } from '../service/contract/endpoint.ts'
 import type { Logger } from '../log.ts'
+import type { StoredRecord } from './storedRecord.ts'
 import type { Names } from './names.ts'
 import type { SwitchName, SwitchValue } from './state/switches.ts'
 import { joinLines } from './text.ts'
@@ -187,19 +188,9 @@ export interface SandboxUser {
   readonly createdAt?: string
 }
 
-/** Account. Answers contain all fields except `userIds`, `roles` and `currency` (spec 2.5). */
-export interface SandboxAccount {
+/** Account. Answers contain all fields except those listed here (spec 2.5). */
+export interface SandboxAccount extends StoredRecord<'account'> {
   readonly id: string
-  name: string
-  business_name: string | null
-  business_id: string | null
-  timezone: string
-  timezone_switch_at: string
-  approval_status: string
-  industry_type: string
-  created_at: string
-  updated_at: string
-  deleted: boolean
   /** Users with access to the account. */
   userIds: string[]
   /** Roles by user id. Default of a user: `ACCOUNT_ADMIN`. */

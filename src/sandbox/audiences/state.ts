@@ -1,4 +1,5 @@
 /** State of the audiences area: custom audiences, do-not-reach lists and permissions. */
+import type { StoredRecord } from '../storedRecord.ts'
 import { accountOf, type Call } from '../area.ts'
 import { FIRST_DAY, FIXED_ACCOUNT, FIXED_AUDIENCE, FIXED_LIST } from '../firstIds.ts'
 import { isoSeconds } from '../timestamps.ts'
@@ -21,16 +22,8 @@ export interface Audience {
   processing: { readonly since: number; readonly members: number } | null
 }
 
-/** Permission of another account on an audience, in wire form (spec 2.3). */
-export interface Permission {
-  readonly id: string
-  readonly tailored_audience_id: string
-  readonly granted_account_id: string
-  permission_level: string
-  readonly created_at: string
-  updated_at: string
-  deleted: boolean
-}
+/** Permission of another account on an audience. The path of custom audiences renames `tailored_audience_id` in answers. */
+export type Permission = Omit<StoredRecord<'audiencePermission'>, 'custom_audience_id'>
 
 /** State of the area. Each map has ids as keys. */
 export interface AudienceState {

@@ -3,59 +3,31 @@
  */
 import { sdkInternalFields } from '../../service/contract/batches.ts'
 import { parameterOf, type Endpoint } from '../../service/contract/endpoint.ts'
-import { endpointOf, type EndpointName } from '../../service/contract/index.ts'
+import { findEndpoint } from '../../service/contract/index.ts'
 import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { isStrict } from '../params.ts'
 import { adsRefusals, invalidParameter, missingParameter, operationRefusal, Refusal, type AdsError } from '../refusal.ts'
 import { refuseChangedFields } from '../verify/sentBackFields.ts'
 import type { Pair } from '../verify/signature.ts'
 import { validate } from '../verify/validate.ts'
-import { campaignOf, campaignWire, createCampaign, deleteCampaign, updateCampaign } from './campaigns.ts'
-import { createLineItem, deleteLineItem, lineItemOf, updateLineItem } from './lineItems.ts'
-import { createCriterion, deleteCriterion } from './promotion.ts'
+import { campaignHandlers } from './campaigns.ts'
+import { lineItemHandlers } from './lineItems.ts'
+import { promotionHandlers } from './promotion.ts'
 import type { CampaignsState } from './state.ts'
 import { isPlainRecord, isRecord, listOf, recordOf } from '../../unknownValue.ts'
 import { textOf } from '../text.ts'
 
-/** Function that handles a call for a single record, and returns the record. */
-type RecordFunction = (call: Call<CampaignsState>) => unknown
-
-/** Types of operations of a batch endpoint, by `operation_type`. */
-type OperationTypes = Readonly<Record<string, OperationType>>
-
-interface OperationType {
-  /** Endpoint that does the same with a single record. The operation has its parameters. */
-  readonly endpoint: EndpointName
-  /** Applies the operation, and returns its record in wire form. */
-  readonly run: RecordFunction
-}
-
-const CAMPAIGNS: OperationTypes = {
-  Create: { endpoint: 'campaigns.create', run: (call) => campaignWire(call, createCampaign(call)) },
-  Update: { endpoint: 'campaigns.update', run: (call) => campaignWire(call, updateCampaign(call)) },
-  Delete: { endpoint: 'campaigns.delete', run: (call) => campaignWire(call, deleteCampaign(call)) },
-}
-const LINE_ITEMS: OperationTypes = {
-  Create: { endpoint: 'lineItems.create', run: createLineItem },
-  Update: { endpoint: 'lineItems.update', run: updateLineItem },
-  Delete: { endpoint: 'lineItems.delete', run: deleteLineItem },
-}
-const TARGETING: OperationTypes = {
-  Create: { endpoint: 'targetingCriteria.create', run: createCriterion },
-  Delete: { endpoint: 'targetingCriteria.delete', run: deleteCriterion },
-}
-
-/** Functions that return the stored record, by the name of the endpoint that updates it. */
-const READERS: Readonly<Record<string, RecordFunction>> = { 'campaigns.update': campaignOf, 'lineItems.update': lineItemOf }
+/** Handlers of the endpoints that do the same with a single record. An operation has the parameters of such an endpoint. */
+const SINGLE_HANDLERS = { ...campaignHandlers, ...lineItemHandlers, ...promotionHandlers }
 
 export const batchHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
-  'campaigns.batch': (call) => runBatch(call, CAMPAIGNS),
-  'lineItems.batch': (call) => runBatch(call, LINE_ITEMS),
-  'targetingCriteria.batch': (call) => runBatch(call, TARGETING),
+  'campaigns.batch': runBatch,
+  'lineItems.batch': runBatch,
+  'targetingCriteria.batch': runBatch,
 }
 
 /** Runs all operations of the body. @throws {Refusal} 400 with `operation_errors` if one fails. The state is then as before the call */
-function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
+function runBatch(call: Call<CampaignsState>): Reply {
   const items = listOf(call.body)
   const stateBefore = structuredClone(call.state)
   const data: unknown[] = []
@@ -63,7 +35,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   const errors: (readonly AdsError[])[] = []
   for (const item of items) {
     try {
-      data.push(runOperation(call, types, item))
+      data.push(runOperation(call, item))
       errors.push([])
     } catch (error) {
       if (!(error instanceof Refusal && error.body.kind === 'ads')) throw error
@@ -81,7 +53,7 @@ function runBatch(call: Call<CampaignsState>, types: OperationTypes): Reply {
   return { kind: 'ads', data, request }
 }
 
-function runOperation(call: Call<CampaignsState>, types: OperationTypes, item: unknown): unknown {
+function runOperation(call: Call<CampaignsState>, item: unknown): unknown {
   if (!isPlainRecord(item)) throw adsRefusals([invalidParameter('operation', 'an object', item)])
   const { operation_type: name, params, ...rest } = item
   const extra = Object.keys(rest).map((field) => ({
@@ -90,16 +62,18 @@ function runOperation(call: Call<CampaignsState>, types: OperationTypes, item: u
   }))
   if (extra.length > 0) throw adsRefusals(extra)
   if (name === undefined) throw adsRefusals([missingParameter('operation_type')])
-  const type = typeof name === 'string' && Object.hasOwn(types, name) ? types[name] : undefined
-  if (type === undefined) throw adsRefusals([invalidParameter('operation_type', Object.keys(types).join(', '), name)])
+  const types = parameterOf(call.endpoint, 'operation_type')?.values ?? []
+  if (typeof name !== 'string' || !types.includes(name)) throw adsRefusals([invalidParameter('operation_type', types.join(', '), name)])
   if (params === undefined) throw adsRefusals([missingParameter('params')])
   if (!isPlainRecord(params)) throw adsRefusals([invalidParameter('params', 'an object', params)])
-  return runAsSingleCall(call, type, params)
+  return runAsSingleCall(call, name, params)
 }
 
-/** Runs an operation as a call of the endpoint for a single record. @throws {Refusal} */
-function runAsSingleCall(call: Call<CampaignsState>, type: OperationType, params: Readonly<Record<string, unknown>>): unknown {
-  const endpoint = endpointOf(type.endpoint)
+/** Runs an operation as a call of the endpoint for a single record, and returns the record. @throws {Refusal} */
+function runAsSingleCall(call: Call<CampaignsState>, type: string, params: Readonly<Record<string, unknown>>): unknown {
+  const [group = ''] = call.endpoint.name.split('.')
+  const endpoint = findEndpoint(`${group}.${type.toLowerCase()}`)
+  if (endpoint === undefined) throw new Error(`no endpoint for the operation ${type} of ${call.endpoint.name}`)
   const strict = isStrict(call)
   const wrong = typeErrors(endpoint, params)
   // Earlier versions of the sandbox converted such values to text. A replay of the journal must not refuse them.
@@ -110,9 +84,16 @@ function runAsSingleCall(call: Call<CampaignsState>, type: OperationType, params
   const checked = validate(endpoint, { path, pairs, body: undefined, oauth: call.oauth, strict })
   if (checked.errors.length > 0) throw adsRefusals(checked.errors)
   const single = { ...call, endpoint, params: checked.params, givenNames: checked.givenNames }
-  if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => READERS[type.endpoint]?.(single))
+  if (checked.sentBack.size > 0) refuseChangedFields(checked.sentBack, () => recordFrom(`${group}.get`, single))
   // A copy, because a later operation of the batch may change the record.
-  return structuredClone(type.run(single))
+  return structuredClone(recordFrom(endpoint.name, single))
+}
+
+/** Returns the record in the reply of an endpoint for a single record. @throws {Refusal} */
+function recordFrom(name: string, call: Call<CampaignsState>): unknown {
+  const reply = SINGLE_HANDLERS[name]?.(call)
+  if (reply === undefined || reply instanceof Promise || reply.kind !== 'ads') throw new Error(`${name} does not return a record`)
+  return reply.data
 }
 
 /** Returns an error for each parameter that is an object, a nested list, or a list where the endpoint takes none. */

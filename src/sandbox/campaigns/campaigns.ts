@@ -1,5 +1,5 @@
 /** Handles the endpoints of campaigns and funding instruments (docs/spec-notes.md#campaigns-and-line-items). */
-import { creationFields, findRecord, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
+import { creationFields, findRecord, recordHandlers, recordsOf } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { givenFields, longParam, textParam } from '../params.ts'
 import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
@@ -15,11 +15,10 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
     filters: { campaign_ids: 'id', funding_instrument_ids: 'funding_instrument_id' },
     sortable: ['created_at', 'updated_at', 'name', 'daily_budget_amount_local_micro', 'total_budget_amount_local_micro'],
     toWire: campaignWire,
+    onDeleted: (call, after) => addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after }),
   }),
   'campaigns.create': (call) => ok(campaignWire(call, createCampaign(call))),
   'campaigns.update': (call) => ok(campaignWire(call, updateCampaign(call))),
-  // Replaces the handler of `recordHandlers`: this one also writes the account history.
-  'campaigns.delete': (call) => ok(campaignWire(call, deleteCampaign(call))),
   ...recordHandlers('fundingInstruments', {
     table: (state: CampaignsState) => state.funding,
     idParameter: 'funding_instrument_id',
@@ -31,7 +30,7 @@ export const campaignHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 }
 
 /** Returns the campaign in wire form. Adds whether it can serve, why not, and its effective status. */
-export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
+function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<string, unknown> {
   const reasons = reasonsNotServable(call.state, accountOf(call).id, campaign)
   return {
     ...campaign,
@@ -42,7 +41,7 @@ export function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Re
 }
 
 /** Creates a campaign from the parameters of the call. @throws {Refusal} */
-export function createCampaign(call: Call<CampaignsState>): Campaign {
+function createCampaign(call: Call<CampaignsState>): Campaign {
   const fundingId = String(call.params['funding_instrument_id'])
   const funding = recordsOf(call, call.state.funding).get(fundingId)
   if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
@@ -68,26 +67,14 @@ export function createCampaign(call: Call<CampaignsState>): Campaign {
   return campaign
 }
 
-/** Returns the campaign of the parameter `campaign_id`. @throws {Refusal} 404 */
-export function campaignOf(call: Call<CampaignsState>): Campaign {
-  return findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
-}
-
 /** Writes the given parameters into the campaign of the parameter `campaign_id`. @throws {Refusal} */
-export function updateCampaign(call: Call<CampaignsState>): Campaign {
-  const campaign = campaignOf(call)
+function updateCampaign(call: Call<CampaignsState>): Campaign {
+  const campaign = findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
   const campaignBefore = { ...campaign }
   const next = withGivenFields(call, campaign)
   if (campaign.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
   Object.assign(campaign, next, { updated_at: isoSeconds(call.now) })
   addToHistory(call, { entity: 'CAMPAIGN', type: 'UPDATE', after: campaign, before: campaignBefore })
-  return campaign
-}
-
-/** Marks the campaign of the parameter `campaign_id` as deleted. @throws {Refusal} 404 */
-export function deleteCampaign(call: Call<CampaignsState>): Campaign {
-  const campaign = markDeleted(call, campaignOf(call))
-  addToHistory(call, { entity: 'CAMPAIGN', type: 'DELETE', after: campaign })
   return campaign
 }
 

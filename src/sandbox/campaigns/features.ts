@@ -39,7 +39,6 @@ export const featureControls: Readonly<Record<string, ControlHandler<CampaignsSt
   },
 }
 
-/** Returns true if the call's account has the feature. */
 export function hasFeature({ world, account }: Call<unknown>, feature: string): boolean {
   return account !== undefined && world.stateOf(areaRefs.campaigns).features.get(account.id)?.includes(feature) === true
 }

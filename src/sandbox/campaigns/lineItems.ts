@@ -1,5 +1,5 @@
 /** Handles the endpoints of line items (spec 4.5, 4.6). */
-import { creationFields, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
+import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { givenFields, listParam, passesFilter } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
@@ -33,15 +33,15 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
         listParam(call, 'funding_instrument_ids'),
         recordsOf(call, call.state.campaigns).get(item.campaign_id)?.funding_instrument_id ?? '',
       ),
+    // The promoted tweets of the line item stay unchanged (spec 3.3).
+    onDeleted: (call, after) => addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after }),
   }),
   'lineItems.create': (call) => ok(createLineItem(call)),
   'lineItems.update': (call) => ok(updateLineItem(call)),
-  // Replaces the handler of `recordHandlers`: this one also writes the account history.
-  'lineItems.delete': (call) => ok(deleteLineItem(call)),
 }
 
 /** Creates a line item from the parameters of the call. @throws {Refusal} */
-export function createLineItem(call: Call<CampaignsState>): LineItem {
+function createLineItem(call: Call<CampaignsState>): LineItem {
   const campaignId = String(call.params['campaign_id'])
   const campaign = recordsOf(call, call.state.campaigns).get(campaignId)
   if (campaign === undefined || campaign.deleted) throw notFound('CAMPAIGN_NOT_FOUND', 'campaign_id', campaignId)
@@ -77,26 +77,14 @@ export function createLineItem(call: Call<CampaignsState>): LineItem {
   return item
 }
 
-/** Returns the line item that the path names. @throws {Refusal} 404 */
-export function lineItemOf(call: Call<CampaignsState>): LineItem {
-  return findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
-}
-
 /** Writes the given parameters into the line item that the path names. @throws {Refusal} */
-export function updateLineItem(call: Call<CampaignsState>): LineItem {
-  const item = lineItemOf(call)
+function updateLineItem(call: Call<CampaignsState>): LineItem {
+  const item = findChild(call, call.state.lineItems, 'line_item_id', 'LINE_ITEM_NOT_FOUND')
   const itemBefore = { ...item }
   const next = withGivenFields(call, item, recordsOf(call, call.state.campaigns).get(item.campaign_id))
   if (item.entity_status !== 'ACTIVE') checkActiveLimit(call, next)
   Object.assign(item, next, { updated_at: isoSeconds(call.now) })
   addToHistory(call, { entity: 'LINE_ITEM', type: 'UPDATE', after: item, before: itemBefore })
-  return item
-}
-
-/** Marks the line item that the path names as deleted. Its promoted tweets stay unchanged (spec 3.3). @throws {Refusal} 404 */
-export function deleteLineItem(call: Call<CampaignsState>): LineItem {
-  const item = markDeleted(call, lineItemOf(call))
-  addToHistory(call, { entity: 'LINE_ITEM', type: 'DELETE', after: item })
   return item
 }
 

@@ -1,13 +1,13 @@
 /** Handles the endpoints of promoted tweets and targeting criteria of line items (docs/spec-notes.md#promotion-and-targeting). */
 import { audienceTargetingTypes } from '../../service/contract/campaignResources.ts'
-import { creationFields, markDeleted, recordHandlers, recordsOf } from '../accountRecords.ts'
+import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { givenFields, listParam } from '../params.ts'
 import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
 import { isTargetingType, targetingTypeError } from './targetingTypes.ts'
 import { addToHistory } from './history.ts'
-import { findChild, isVisible, findLiveLineItem } from './parents.ts'
+import { isVisible, findLiveLineItem } from './parents.ts'
 import type { CampaignsState, PromotedTweet, TargetingCriterion } from './state.ts'
 
 export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>> = {
@@ -17,16 +17,11 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     notFoundCode: 'PROMOTED_TWEET_NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', promoted_tweet_ids: 'id' },
     isVisible,
+    onDeleted: (call, after) => addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after }),
   }),
   'promotedTweets.create': (call) => {
     const promoted = promoteTweets(call)
     return { kind: 'ads', data: promoted, totalCount: promoted.length }
-  },
-  // Replaces the handler of `recordHandlers`: this one also writes the account history.
-  'promotedTweets.delete': (call) => {
-    const promoted = markDeleted(call, findChild(call, call.state.promotedTweets, 'promoted_tweet_id', 'PROMOTED_TWEET_NOT_FOUND'))
-    addToHistory(call, { entity: 'PROMOTED_TWEET', type: 'DELETE', after: promoted })
-    return ok(promoted)
   },
   ...recordHandlers('targetingCriteria', {
     table: (state: CampaignsState) => state.targeting,
@@ -34,10 +29,9 @@ export const promotionHandlers: Readonly<Record<string, Handler<CampaignsState>>
     notFoundCode: 'TARGETING_CRITERION_NOT_FOUND',
     filters: { line_item_ids: 'line_item_id', targeting_criterion_ids: 'id' },
     isVisible,
+    onDeleted: (call, after) => addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after }),
   }),
   'targetingCriteria.create': (call) => ok(createCriterion(call)),
-  // Replaces the handler of `recordHandlers`: this one also writes the account history.
-  'targetingCriteria.delete': (call) => ok(deleteCriterion(call)),
 }
 
 /** Returns a promoted tweet for each given post. Creates those that the line item does not have yet. @throws {Refusal} 404 */
@@ -65,7 +59,7 @@ function promoteTweets(call: Call<CampaignsState>): PromotedTweet[] {
 }
 
 /** Creates a targeting criterion from the parameters of the call. @throws {Refusal} */
-export function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
+function createCriterion(call: Call<CampaignsState>): TargetingCriterion {
   const item = findLiveLineItem(call, String(call.params['line_item_id']))
   const type = String(call.params['targeting_type'])
   if (!isTargetingType(type)) throw adsRefusals([targetingTypeError(type)])
@@ -102,11 +96,4 @@ function checkAudience(call: Call<CampaignsState>, id: string): void {
       })
   }
   throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'targeting_value', id)
-}
-
-/** Marks as deleted the targeting criterion in the path. @throws {Refusal} 404 */
-export function deleteCriterion(call: Call<CampaignsState>): TargetingCriterion {
-  const criterion = markDeleted(call, findChild(call, call.state.targeting, 'targeting_criterion_id', 'TARGETING_CRITERION_NOT_FOUND'))
-  addToHistory(call, { entity: 'TARGETING_CRITERIA', type: 'DELETE', after: criterion })
-  return criterion
 }

@@ -2,73 +2,18 @@
  * State of the campaigns area. Except for statistics jobs, records have the fields of their wire form. Campaigns have further fields in
  * answers. Amounts of money are bigint, in micro units.
  */
-import type { AccountRecord, Table } from '../accountRecords.ts'
+import type { Table } from '../accountRecords.ts'
+import type { StoredRecord } from '../storedRecord.ts'
 
-/** App of an account (spec 2.5). */
-export interface AccountApp extends AccountRecord {
-  app_store_identifier: string
-  conversion_tracking_enabled: boolean
-  deep_link_pattern: string | null
-  os_type: string
-}
-
-/** Funding instrument of campaigns (docs/spec-notes.md#campaigns-and-line-items). */
-export interface FundingInstrument extends AccountRecord {
-  type: string
-  currency: string
-  able_to_fund: boolean
-  reasons_not_able_to_fund: readonly string[]
-  funded_amount_local_micro: bigint | null
-  credit_limit_local_micro: bigint | null
-  start_time: string | null
-  end_time: string | null
-}
-
-/** Campaign (docs/spec-notes.md#campaigns-and-line-items). */
-export interface Campaign extends AccountRecord {
-  name: string
-  funding_instrument_id: string
-  entity_status: string
-  budget_optimization: string
-  daily_budget_amount_local_micro: bigint | null
-  total_budget_amount_local_micro: bigint | null
-  currency: string
-  standard_delivery: boolean | null
-  frequency_cap: number | null
-  duration_in_days: number | null
-}
-
-/** Line item of a campaign (spec 2.5, 4.6). */
-export interface LineItem extends AccountRecord {
-  name: string | null
-  campaign_id: string
-  objective: string
-  goal: string
-  product_type: string
-  placements: readonly string[]
-  entity_status: string
-  start_time: string | null
-  end_time: string | null
-  bid_strategy: string
-  bid_amount_local_micro: bigint | null
-  total_budget_amount_local_micro: bigint | null
-  daily_budget_amount_local_micro: bigint | null
-  target_cpa_local_micro: bigint | null
-  pay_by: string
-  currency: string
-  frequency_cap: number | null
-  duration_in_days: number | null
-  categories: readonly string[]
-  advertiser_user_id: string | null
-  advertiser_domain: string | null
-  android_app_store_identifier: string | null
-  ios_app_store_identifier: string | null
-  audience_expansion: string | null
-  primary_web_event_tag: string | null
-  standard_delivery: boolean | null
-  automatic_tweet_promotion: boolean | null
-  creative_source: string
-}
+export type AccountApp = StoredRecord<'accountApp'>
+export type FundingInstrument = StoredRecord<'fundingInstrument'>
+/** Campaign without the fields that an answer derives (`campaignWire`). */
+export type Campaign = Omit<StoredRecord<'campaign'>, 'effective_status' | 'servable' | 'reasons_not_servable'>
+export type LineItem = StoredRecord<'lineItem'>
+export type PromotedTweet = StoredRecord<'promotedTweet'>
+export type TargetingCriterion = StoredRecord<'targetingCriterion'>
+export type LineItemCategory = StoredRecord<'lineItemCuratedCategory'>
+export type TrackingTag = StoredRecord<'trackingTag'>
 
 /** Optional fields of a line item with their defaults. */
 export const lineItemDefaults = {
@@ -85,38 +30,6 @@ export const lineItemDefaults = {
   automatic_tweet_promotion: null,
   creative_source: 'MANUAL',
 } as const satisfies Partial<LineItem>
-
-/** Post that a line item promotes. */
-export interface PromotedTweet extends AccountRecord {
-  line_item_id: string
-  tweet_id: string
-  entity_status: string
-  approval_status: string
-}
-
-export interface TargetingCriterion extends AccountRecord {
-  line_item_id: string
-  name: string | null
-  targeting_type: string
-  targeting_value: string
-  operator_type: string
-  location_type?: string
-  custom_audience_expansion?: boolean
-  tailored_audience_expansion?: boolean
-  tailored_audience_type?: string
-}
-
-/** Curated category of a line item (spec 2.5). */
-export interface LineItemCategory extends AccountRecord {
-  line_item_id: string
-  curated_category_id: string
-}
-
-export interface TrackingTag extends AccountRecord {
-  readonly line_item_id: string
-  readonly tracking_tag_type: string
-  tracking_tag_url: string
-}
 
 /** Parameters that select statistics. */
 export interface StatisticsQuery {

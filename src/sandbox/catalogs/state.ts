@@ -1,4 +1,5 @@
 /** State of the catalogs area: catalogs with their products, sets and feeds. */
+import type { StoredRecord } from '../storedRecord.ts'
 import { FIRST_DAY, FIXED_CATALOG, FIXED_USER } from '../firstIds.ts'
 import type { StoredProduct } from './productRules.ts'
 
@@ -30,16 +31,7 @@ export interface ProductSet {
   changedAt: number
 }
 
-/** Scheduled feed in wire form (docs/spec-notes.md#scheduled-feeds). */
-export interface ScheduledFeed {
-  readonly id: string
-  feed_url: string
-  feed_format: string | null
-  frequency: string | null
-  repeat: number | null
-  start_time: string | null
-  time_zone: string | null
-}
+export type ScheduledFeed = StoredRecord<'scheduledFeed'>
 
 export interface Catalog {
   readonly id: string
@@ -61,7 +53,6 @@ export interface Catalog {
 export interface CatalogState {
   /** For each cursor of a product listing, the digests (`listingDigest`) of the listings for which it is valid, separated by spaces. */
   readonly cursors: Map<string, string>
-  /** Catalogs by id. */
   readonly catalogs: Map<string, Catalog>
 }
 

@@ -1,15 +1,11 @@
 /** State of the creatives area: records in wire form (spec 2.4). */
 import type { AccountRecord, Table } from '../accountRecords.ts'
+import type { StoredRecord } from '../storedRecord.ts'
 
 /** Component of a card (spec 2.4). */
 export type Component = Readonly<Record<string, unknown>>
 
-/** Account media (spec 2.4). */
-export interface AccountMedia extends AccountRecord {
-  video_id: string | null
-  media_url: string | null
-  creative_type: string
-}
+export type AccountMedia = StoredRecord<'accountMedia'>
 
 /** Component card or legacy card (spec 2.4). */
 export interface Card extends AccountRecord {
@@ -21,26 +17,10 @@ export interface Card extends AccountRecord {
   slides?: readonly (readonly Component[])[]
 }
 
-/** Object of the media library (spec 2.4). */
-export interface MediaObject {
-  readonly media_key: string
+/** Object of the media library (spec 2.4). `duration`: milliseconds; null for images. */
+export interface MediaObject extends Omit<StoredRecord<'mediaLibraryObject'>, 'media_type' | 'aspect_ratio'> {
   media_type: 'GIF' | 'IMAGE' | 'VIDEO'
-  media_category: string
-  media_status: string
-  media_url: string
-  name: string | null
-  file_name: string | null
-  title: string | null
-  description: string | null
-  /** Milliseconds; null for images. */
-  duration: number | null
-  poster_media_url: string | null
-  poster_media_key: string | null
   aspect_ratio: string
-  tweeted: boolean
-  created_at: string
-  updated_at: string
-  deleted: boolean
 }
 
 /** Poll or video conversation card in wire form. */
@@ -51,13 +31,11 @@ export interface CreativesState {
   readonly cards: Table<Card>
   readonly legacyCards: Table<Card>
   readonly polls: Table<SpecialCard>
-  /** Video conversation cards. */
   readonly conversations: Table<SpecialCard>
   /** Media libraries: media objects by account id, then by media key. */
   readonly media: Table<MediaObject>
 }
 
-/** Returns the tables of all types of cards. */
 export function cardTables({ cards, legacyCards, polls, conversations }: CreativesState): readonly Table<Card | SpecialCard>[] {
   return [cards, legacyCards, polls, conversations]
 }
