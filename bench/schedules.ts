@@ -5,7 +5,6 @@ import { openDatabase } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
 import { declareSchedules, type DeclaredSchedule } from '../src/db/schedules.ts'
 import { decideDueTicks } from '../src/jobs/decideTicks.ts'
-import { createNextTickCache } from '../src/jobs/cronTicks.ts'
 import { silentLogger } from '../src/log.ts'
 import { loadPipelines } from '../src/pipeline/load.ts'
 import { median, seconds, type Bench } from './figure.ts'
@@ -44,7 +43,6 @@ export const bench: Bench = async ({ database, folder, report, small }) => {
       queues: { wakeForRun: async () => true },
       log: silentLogger,
       declaration,
-      nextTickOf: createNextTickCache(),
       versionOf: () => 'version',
       reasonOf: () => '',
     }

@@ -14,7 +14,7 @@ import { loadSchedules, lockSchedule, storeLastTick, recordTicks, type Declarati
 import { ownerOf } from '../db/destinations.ts'
 import { crashPoint } from '../sync/crashPoint.ts'
 import { pausedError } from '../sync/run/requestAndClaim.ts'
-import { dueTicks, type NextTickOf } from './cronTicks.ts'
+import { cachedNextTick, dueTicks } from './cronTicks.ts'
 import type { Queues } from './queues.ts'
 
 /** Dependencies of the decisions, and the latest reading of the pipeline files. */
@@ -23,7 +23,6 @@ export interface DecideTicksDeps {
   readonly queues: Pick<Queues, 'wakeForRun'>
   readonly log: Logger
   readonly declaration: Declaration
-  readonly nextTickOf: NextTickOf
   /** Returns the version of a pipeline in the folder; undefined if the folder does not have it. */
   readonly versionOf: (pipeline: string) => string | undefined
   /** Returns the reason why the file of a pipeline cannot be used. */
@@ -41,7 +40,7 @@ export interface DecidedTicks {
 /** Decides all due ticks, except those that another scheduler decides. Ticks of a pipeline whose file cannot be used are skipped. */
 export async function decideDueTicks(deps: DecideTicksDeps): Promise<DecidedTicks> {
   const { now, schedules, brokenSchedules } = await loadSchedules(deps.db, deps.declaration)
-  const isDue = (schedule: ScheduleRow) => deps.nextTickOf(schedule) <= now.getTime()
+  const isDue = (schedule: ScheduleRow) => nextTickMs(schedule) <= now.getTime()
   let decidedCount = 0
   for (const { id } of schedules.filter(isDue))
     decidedCount += await decide(deps, id, (tx, schedule, at) => queueTick(deps, tx, schedule, at))
@@ -49,17 +48,22 @@ export async function decideDueTicks(deps: DecideTicksDeps): Promise<DecidedTick
     decidedCount += await decide(deps, id, async (_, schedule, at) =>
       skipped(at, `the pipeline file cannot be used: ${deps.reasonOf(schedule.pipeline)}`),
     )
-  return { decidedCount, quietMs: quietMs(deps.nextTickOf, now, [...schedules, ...brokenSchedules]) }
+  return { decidedCount, quietMs: quietMs(now, [...schedules, ...brokenSchedules]) }
 }
 
 /**
  * Returns the milliseconds until the next schedule is due. `schedules` has the times before the decisions. So the result is 0 if a schedule
  * was due in this pass.
  */
-function quietMs(nextTickOf: NextTickOf, now: Date, schedules: readonly ScheduleRow[]): number {
+function quietMs(now: Date, schedules: readonly ScheduleRow[]): number {
   let next = Number.POSITIVE_INFINITY
-  for (const schedule of schedules) next = Math.min(next, nextTickOf(schedule))
+  for (const schedule of schedules) next = Math.min(next, nextTickMs(schedule))
   return Math.max(0, next - now.getTime())
+}
+
+/** Returns the next tick of a schedule after its last decided tick, in milliseconds since 1970; infinity if there is none. */
+function nextTickMs(schedule: ScheduleRow): number {
+  return cachedNextTick(schedule, schedule.lastScheduledFor)?.getTime() ?? Number.POSITIVE_INFINITY
 }
 
 /**

@@ -7,7 +7,6 @@ import { compareJournal } from '../db/migrate.ts'
 import { DeclaredFiles } from './declaredFiles.ts'
 import { decideDueTicks } from './decideTicks.ts'
 import type { JobDeps } from './deps.ts'
-import { createNextTickCache } from './cronTicks.ts'
 import { openQueues, type Queues } from './queues.ts'
 
 export interface Scheduler {
@@ -35,7 +34,6 @@ export async function startScheduler(deps: JobDeps, openedQueues?: Queues): Prom
   const queues = openedQueues ?? (await openQueues(db, { supervise: false, log }))
   const files = new DeclaredFiles(deps)
   await files.current()
-  const nextTickOf = createNextTickCache()
   let polledAt = clock.monotonic()
   /**
    * Time (`clock.monotonic`) before which no tick is due. Until then, polls do not query the schedules. Each declaration resets this time,
@@ -49,7 +47,7 @@ export async function startScheduler(deps: JobDeps, openedQueues?: Queues): Prom
     const { isDeclared, ...declared } = await files.current()
     if (isDeclared) quietUntil = Number.NEGATIVE_INFINITY
     while (clock.monotonic() >= quietUntil) {
-      const { decidedCount, quietMs } = await decideDueTicks({ db, queues, log, nextTickOf, ...declared })
+      const { decidedCount, quietMs } = await decideDueTicks({ db, queues, log, ...declared })
       // `quietMs` is computed from the times before the decisions, so after a decision the schedules are read again.
       if (decidedCount === 0) quietUntil = clock.monotonic() + (quietMs === 0 ? retryMs : quietMs)
     }

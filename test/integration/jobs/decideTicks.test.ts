@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { decideDueTicks, type DecideTicksDeps } from '../../../src/jobs/decideTicks.ts'
-import { createNextTickCache } from '../../../src/jobs/cronTicks.ts'
 import { openQueues } from '../../../src/jobs/queues.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { Database } from '../../../src/db/database.ts'
@@ -35,7 +34,6 @@ function declaring(
     queues: noQueues,
     log: silentLogger,
     declaration: { credentials: testService.credentials, folder, schedules, brokenNames },
-    nextTickOf: createNextTickCache(),
     versionOf: () => 'version',
     reasonOf: () => 'line 3: nonsense',
   }
