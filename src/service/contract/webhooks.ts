@@ -3,27 +3,24 @@ import type { Endpoint } from './endpoint.ts'
 import { body, path } from './parameter.ts'
 
 const webhookId = path('webhook_id')
-/** Properties of the endpoints that list, delete and check webhooks. */
+/** Properties of most endpoints. An endpoint may replace some. */
 const webhookRequest = { host: 'core', auth: 'bearer', body: 'none', limit: 'webhooks', repeatable: true } as const
+/** Properties of the endpoints that create something. An endpoint may replace some. */
+const createRequest = { ...webhookRequest, method: 'POST', body: 'json', repeatable: false } as const
 /** Properties of a parameter with a UTC time in the form `yyyymmddhhmm`. */
 const minuteParameter = { required: true, minLength: 12, maxLength: 12, source: 'docs/spec-notes.md#replays' } as const
 
 export const webhookEndpoints = [
   {
     name: 'webhooks.create',
-    method: 'POST',
-    host: 'core',
+    ...createRequest,
     path: '/2/webhooks',
-    auth: 'bearer',
-    body: 'json',
     parameters: [body('url', 'string', { required: true, maxLength: 200, source: 'spec 6.1 rule 2; docs/spec-notes.md#registrations' })],
     rules: [
       { kind: 'other', text: 'https, publicly reachable, no port', source: 'spec 6.1 rule 2' },
       { kind: 'other', text: 'a challenge check is sent and must succeed', source: 'spec 6.1 rule 3' },
     ],
     answer: { resource: 'webhook', many: false },
-    limit: 'webhooks',
-    repeatable: false,
     source: 'spec 4.7',
   },
   {
@@ -56,11 +53,8 @@ export const webhookEndpoints = [
   },
   {
     name: 'webhooks.replay',
-    method: 'POST',
-    host: 'core',
+    ...createRequest,
     path: '/2/webhooks/replay',
-    auth: 'bearer',
-    body: 'json',
     parameters: [
       body('webhook_id', 'string', { required: true, source: 'docs/spec-notes.md#replays' }),
       body('from_date', 'string', minuteParameter),
@@ -69,16 +63,13 @@ export const webhookEndpoints = [
     rules: [{ kind: 'other', text: '`from_date` at most 5 days back and before `to_date`', source: 'docs/spec-notes.md#replays' }],
     answer: { resource: 'replayJob', many: false },
     limit: 'webhook_replay',
-    repeatable: false,
     source: 'spec 4.7; spec 6.1 rule 6',
   },
   {
     name: 'activity.subscribe',
-    method: 'POST',
-    host: 'core',
+    ...createRequest,
     path: '/2/activity/subscriptions',
     auth: 'bearer-or-user',
-    body: 'json',
     parameters: [
       body('event_type', 'string', { required: true, source: 'spec 6.2; docs/spec-notes.md#activity-events' }),
       body('filter', 'object', { required: true, source: 'spec 6.2: `user_id`, `keyword`, `direction`' }),
@@ -91,34 +82,27 @@ export const webhookEndpoints = [
     ],
     answer: { resource: 'activitySubscription', many: false },
     limit: 'activity_subscriptions',
-    repeatable: false,
     source: 'spec 6.2',
   },
   {
     name: 'activity.stream',
+    ...webhookRequest,
     method: 'GET',
-    host: 'core',
     path: '/2/activity/stream',
-    auth: 'bearer',
-    body: 'none',
     parameters: [],
     answer: { resource: 'activityEvent', many: true },
     limit: 'activity_stream',
-    repeatable: true,
     stream: true,
     source: 'spec 6.2',
   },
   {
     name: 'connections.closeAll',
+    ...webhookRequest,
     method: 'DELETE',
-    host: 'core',
     path: '/2/connections/all',
-    auth: 'bearer',
-    body: 'none',
     parameters: [],
     answer: { resource: 'closedConnections', many: false },
     limit: 'activity_stream',
-    repeatable: true,
     source: 'spec 7; docs/spec-notes.md#activity-events',
   },
 ] as const satisfies readonly Endpoint[]
