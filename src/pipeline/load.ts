@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { ConfigError, UsageError, type Problem } from '../errors.ts'
 import { suggestName } from '../suggestName.ts'
-import type { DestinationDefinition, Pipeline } from '../model/pipeline.ts'
+import type { Pipeline } from '../model/pipeline.ts'
 import { redactPersonalData } from '../mapping/redactPersonalData.ts'
 import { importPipeline } from './importPipeline.ts'
 import { readProjectFile, withDefaults, type ProjectFile } from './projectFile.ts'
@@ -79,10 +79,9 @@ export async function loadPipelines(directory: string, variables: Variables = {}
   }
   return {
     // Sorted again, because files are sorted with their endings: shop-de.yaml before shop.yaml.
-    pipelines: [...loaded.values()]
+    pipelines: sortedByName([...loaded.values()])
       .filter((pipeline) => !conflicts.has(pipeline))
-      .map((pipeline) => withSuppressing(pipeline, suppressing))
-      .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      .map((pipeline) => withSuppressing(pipeline, suppressing)),
     errors,
     conflicting,
     names: [...new Set(files.flatMap((file) => byFile.get(pipelineNameOf(file)) ?? [pipelineNameOf(file)]))].sort(),
@@ -106,9 +105,16 @@ function withSuppressing(pipeline: Pipeline, suppressing: readonly Pipeline[]): 
   return suppressedBy.length === 0 ? pipeline : { ...pipeline, suppressedBy }
 }
 
+function sortedByName(pipelines: readonly Pipeline[]): Pipeline[] {
+  return pipelines.toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
 /** Maps each pipeline to another one with the same destination, if there is one. Either may be wrong, so both are rejected. */
 function conflictsOf(pipelines: readonly Pipeline[]): ReadonlyMap<Pipeline, Pipeline> {
-  const destinationKey = ({ credentials, destination }: Pipeline) => JSON.stringify([credentials, identityText(destination)])
+  const destinationKey = ({ credentials, destination }: Pipeline) => {
+    const { accountId, targetId } = destinationOf(destination.kind).identity(destination)
+    return JSON.stringify([credentials, destination.kind, accountId, targetId])
+  }
   const byDestination = Map.groupBy(pipelines, destinationKey)
   const pairs = pipelines.map((pipeline) => {
     const writers = byDestination.get(destinationKey(pipeline))
@@ -156,13 +162,10 @@ export async function selectWithConflicts(
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly errors: readonly ConfigError[] }> {
   const { pipelines, conflicting, broken } = await loadMatching(directory, patterns, variables)
   const conflictingNames = new Set(conflicting.map(({ name }) => name))
-  const otherErrors = [...broken].filter(([name]) => !conflictingNames.has(name)).map(([, error]) => error)
-  const conflictErrors = [...broken].filter(([name]) => conflictingNames.has(name)).map(([, error]) => error)
-  throwAll(directory, otherErrors)
-  return {
-    pipelines: [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-    errors: conflictErrors,
-  }
+  const errorsOf = (isConflict: boolean) =>
+    [...broken].filter(([name]) => conflictingNames.has(name) === isConflict).map(([, error]) => error)
+  throwAll(directory, errorsOf(false))
+  return { pipelines: sortedByName([...pipelines, ...conflicting]), errors: errorsOf(true) }
 }
 
 /**
@@ -177,7 +180,7 @@ export async function selectWithInvalid(
   variables: Variables = {},
 ): Promise<{ readonly pipelines: readonly Pipeline[]; readonly invalid: ReadonlyMap<string, ConfigError> }> {
   const { pipelines, conflicting, broken } = await loadMatching(directory, patterns, variables)
-  const usable = [...pipelines, ...conflicting].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const usable = sortedByName([...pipelines, ...conflicting])
   const names = new Set(usable.map(({ name }) => name))
   return { pipelines: usable, invalid: new Map([...broken].filter(([name]) => !names.has(name))) }
 }
@@ -299,7 +302,6 @@ function resolveExpanded(
   return resolveExpanded({ value: retyped, references: references.filter((path) => !rejectedReferences.includes(path)) }, resolve)
 }
 
-/** Returns true if one of the paths begins with the other one. */
 function pathsOverlap(one: ValuePath, other: ValuePath): boolean {
   const shared = Math.min(one.length, other.length)
   return one.slice(0, shared).every((part, i) => part === other[i])
@@ -363,9 +365,4 @@ function unknownPipelineError(pattern: string, directory: string, names: readonl
     where: directory,
     hint: near === undefined ? list : `Did you mean ${near}?`,
   })
-}
-
-function identityText(destination: DestinationDefinition): string {
-  const { accountId, targetId } = destinationOf(destination.kind).identity(destination)
-  return `${destination.kind} ${accountId} ${targetId}`
 }
