@@ -8,8 +8,7 @@ import type { FormatContext, FormatReader, RecordGate } from './formatReader.ts'
 import type { ReadLimits } from './limits.ts'
 import { readCsv } from './csv/readCsv.ts'
 import type { RecordsPlace } from './json/findRecords.ts'
-import type { Compression } from './compression/decompress.ts'
-import { decompress } from './compression/decompress.ts'
+import { decompress, type Compression } from './compression/decompress.ts'
 
 /** Format of a source. `xml`: XML with a configured item. `sql`: rows of a query. */
 export type DetectedFormat = 'csv' | 'tsv' | 'json' | 'jsonl' | 'google-rss' | 'google-atom' | 'xml' | 'xlsx' | 'sql'
@@ -156,7 +155,6 @@ async function openXml({ text, sample, format }: TextFile, definition: SourceDef
   }
 }
 
-/** Returns a note if the format is not the configured one. */
 function otherFormatNotes(format: TextFormat, { format: configured }: SourceDefinition): readonly string[] {
   return configured === 'auto' || configured === format ? [] : [`read as ${format}, not ${configured} as configured`]
 }

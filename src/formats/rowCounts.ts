@@ -29,7 +29,6 @@ export class RowCounts {
     return this.#faults
   }
 
-  /** Counts a row, faulty or not. */
   countRow(): void {
     this.#rows++
   }

@@ -1,8 +1,7 @@
 /** Reads the files that prove the end of a source: completion markers and manifests. */
 import { readFile, stat } from 'node:fs/promises'
 import type { SourceDefinition } from '../model/pipeline.ts'
-import type { BesideFile, ByteStream } from './byteStream.ts'
-import { maxBesideBytes } from './byteStream.ts'
+import { maxBesideBytes, type BesideFile, type ByteStream } from './byteStream.ts'
 import type { MarkerOrManifest } from './completeness.ts'
 import { recordOf } from '../unknownValue.ts'
 

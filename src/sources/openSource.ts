@@ -17,6 +17,7 @@ import type { OpenedSource, SourceContext } from './openedSource.ts'
 import { sourceTypeOf } from './sourceAddress.ts'
 import { openStdin } from './stdin.ts'
 import { readMarkerOrManifest } from './completionMarker.ts'
+import { withoutUndefined } from '../withoutUndefined.ts'
 
 export type { OpenedSource, SourceContext } from './openedSource.ts'
 
@@ -81,8 +82,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
   const opened = await openFormat(input, definition, {
     name,
     limits,
-    ...(stream.charset === undefined ? {} : { charset: stream.charset }),
-    ...(context.gate === undefined ? {} : { gate: context.gate }),
+    ...withoutUndefined({ charset: stream.charset, gate: context.gate }),
   })
   // Rows of plain UTF-8 text are copies of the bytes, so the buffers may be reused. Decompression and decoding may keep a chunk.
   const { format, encoding, compression } = opened.detected
@@ -103,8 +103,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
         bytes,
         sha256,
         isGuessedLines: opened.detected.format === 'jsonl' && definition.format !== 'jsonl',
-        ...(context.previous === undefined ? {} : { previous: context.previous }),
-        ...(marker === undefined ? {} : { marker }),
+        ...withoutUndefined({ previous: context.previous, marker }),
       })
       facts = {
         uri: name,
@@ -117,8 +116,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
         finalNewline: end.finalNewline,
         completeness,
         notes: [...opened.detected.notes, ...end.notes.filter((note) => !opened.detected.notes.includes(note))],
-        ...(transport.etag === undefined ? {} : { etag: transport.etag }),
-        ...(transport.lastModified === undefined ? {} : { lastModified: transport.lastModified }),
+        ...withoutUndefined({ etag: transport.etag, lastModified: transport.lastModified }),
       }
     } finally {
       await stream.close()

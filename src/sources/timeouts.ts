@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ReadLimits } from '../formats/limits.ts'
-import { readLimits } from '../formats/limits.ts'
+import { readLimits, type ReadLimits } from '../formats/limits.ts'
 import { RunError } from '../errors.ts'
 import { bufferOf } from '../unknownValue.ts'
 

@@ -207,19 +207,14 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
       member.crc === fixed.readUInt32LE(12) &&
       (size === 0xffffffff || size === member.bytes) &&
       (offset === 0xffffffff || offset === member.offset)
-    if (!matchesMember)
-      throw fileError('FILE_CORRUPT', 'the directory of the archive does not match its members', {
-        name: context.name,
-        hint: 'Create the archive again.',
-      })
+    if (!matchesMember) throw damagedError(context, 'the directory of the archive does not match its members')
     if (((fixed.readUInt32LE(34) >>> 28) & 0xf) === 0xa)
       throw unsupportedArchiveError(context, 'the archive contains a symbolic link', 'Add the file itself to the archive.')
     signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
   }
   if (signature === directoryEnd64) {
     const length = Number((await takeExactly(input, 8, context)).readBigUInt64LE(0))
-    if (length > 4096)
-      throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
+    if (length > 4096) throw damagedError(context, 'the directory of the archive is damaged')
     await takeExactly(input, length, context)
     signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     if (signature === locator64) {
@@ -227,15 +222,10 @@ async function checkDirectory(input: ByteQueue, first: number, members: readonly
       signature = (await takeExactly(input, 4, context)).readUInt32LE(0)
     }
   }
-  if (signature !== directoryEnd || index !== members.length)
-    throw fileError('FILE_CORRUPT', 'the directory of the archive is damaged', { name: context.name, hint: 'Create the archive again.' })
+  if (signature !== directoryEnd || index !== members.length) throw damagedError(context, 'the directory of the archive is damaged')
   const end = await takeExactly(input, 18, context)
   await takeExactly(input, end.readUInt16LE(16), context)
-  if ((await input.peek(1)).length > 0)
-    throw fileError('FILE_TRAILING_BYTES', 'bytes follow the end of the archive', {
-      name: context.name,
-      hint: 'Create the archive again.',
-    })
+  if ((await input.peek(1)).length > 0) throw damagedError(context, 'bytes follow the end of the archive', 'FILE_TRAILING_BYTES')
 }
 
 /** Takes `size` bytes. @throws RunError FILE_TRUNCATED if the archive ends before */
@@ -247,6 +237,10 @@ async function takeExactly(input: ByteQueue, size: number, context: FormatContex
 
 function truncatedError(context: FormatContext) {
   return fileError('FILE_TRUNCATED', 'the zip archive is cut', { name: context.name, hint: 'Transfer or export the file again.' })
+}
+
+function damagedError({ name }: FormatContext, message: string, code: 'FILE_CORRUPT' | 'FILE_TRAILING_BYTES' = 'FILE_CORRUPT') {
+  return fileError(code, message, { name, hint: 'Create the archive again.' })
 }
 
 function unsupportedArchiveError(context: FormatContext, message: string, hint: string) {

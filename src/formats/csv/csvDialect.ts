@@ -2,10 +2,8 @@ import { CsvSplitter } from './csvSplitter.ts'
 import { splitOddFields, splitFields, splitRelaxedFields } from './csvFields.ts'
 import { fileError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordBatch } from '../recordBatch.ts'
-import { recordFlags, recordText } from '../recordBatch.ts'
-import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
-import { chooseHeader } from '../tableHeader.ts'
+import { recordFlags, recordText, type RecordBatch } from '../recordBatch.ts'
+import { chooseHeader, type HeaderSettings, type SampleRecord, type TableHeader } from '../tableHeader.ts'
 
 /** Syntax of the cells of a record. */
 export interface CsvSyntax {

@@ -2,8 +2,7 @@ import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { RecordGate } from '../formatReader.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordSplitter } from '../recordBatch.ts'
-import { RecordBatch, recordFlags } from '../recordBatch.ts'
+import { RecordBatch, recordFlags, type RecordSplitter } from '../recordBatch.ts'
 
 export interface CsvSplitterOptions {
   /** Name of the source in messages. */

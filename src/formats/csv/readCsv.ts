@@ -1,13 +1,11 @@
 import type { Row, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvSplitter } from './csvSplitter.ts'
-import type { CsvDialect } from './csvDialect.ts'
-import { describeDelimiter, fieldsOf, relaxedFieldsOf } from './csvDialect.ts'
+import { describeDelimiter, fieldsOf, relaxedFieldsOf, type CsvDialect } from './csvDialect.ts'
 import { RowCounts, type RowFaultCode } from '../rowCounts.ts'
 import { fileError } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader, RecordGate } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
-import type { RecordBatch } from '../recordBatch.ts'
-import { splitRecords, recordFlags, recordText } from '../recordBatch.ts'
+import { splitRecords, recordFlags, recordText, type RecordBatch } from '../recordBatch.ts'
 import { trailerReader } from '../trailerRow.ts'
 
 /**

@@ -1,8 +1,7 @@
 import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordSplitter } from '../recordBatch.ts'
-import { RecordBatch } from '../recordBatch.ts'
+import { RecordBatch, type RecordSplitter } from '../recordBatch.ts'
 import type { JsonSurroundings } from './jsonSurroundings.ts'
 
 /** States of the scan. */

@@ -1,8 +1,7 @@
 import { CarryBuffer } from '../carryBuffer.ts'
 import { recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordSplitter } from '../recordBatch.ts'
-import { RecordBatch } from '../recordBatch.ts'
+import { RecordBatch, type RecordSplitter } from '../recordBatch.ts'
 
 /**
  * Splits JSON lines at LF, CR, CRLF and RS (0x1E, RFC 7464). Skips lines of only spaces and tabs. Reading and splitting 1,000,000 lines of

@@ -9,8 +9,7 @@ import { JsonSurroundings } from './jsonSurroundings.ts'
 import { readJsonCells } from './jsonCells.ts'
 import { JsonLinesSplitter } from './jsonLinesSplitter.ts'
 import { rowsPerBatch } from '../limits.ts'
-import type { RecordBatch } from '../recordBatch.ts'
-import { recordText } from '../recordBatch.ts'
+import { recordText, type RecordBatch } from '../recordBatch.ts'
 import { trailerReader } from '../trailerRow.ts'
 
 /**

@@ -3,12 +3,9 @@ import type { ByteQueue } from '../byteQueue.ts'
 import { RowCounts } from '../rowCounts.ts'
 import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { FormatContext, FormatReader } from '../formatReader.ts'
-import type { ReadLimits } from '../limits.ts'
-import { rowsPerBatch } from '../limits.ts'
-import type { HeaderSettings, SampleRecord, TableHeader } from '../tableHeader.ts'
-import { chooseHeader } from '../tableHeader.ts'
-import type { WorkbookParts, XmlPartHandler } from './workbookParts.ts'
-import { decodeEscapes, parsePart, readWorkbookParts } from './workbookParts.ts'
+import { rowsPerBatch, type ReadLimits } from '../limits.ts'
+import { chooseHeader, type HeaderSettings, type SampleRecord, type TableHeader } from '../tableHeader.ts'
+import { decodeEscapes, parsePart, readWorkbookParts, type WorkbookParts, type XmlPartHandler } from './workbookParts.ts'
 import { ZipDirectory } from './zipDirectory.ts'
 
 /** Sheet of a workbook, opened for reading. */
@@ -123,7 +120,6 @@ class SheetRows implements XmlPartHandler {
   #inValue = false
   /** True inside `rPh`: the pronunciation of East Asian characters. It is not a part of the text. */
   #inPhonetic = false
-  /** Length of the texts of the row. */
   #rowLength = 0
 
   constructor(workbook: WorkbookParts, { name, limits }: FormatContext) {

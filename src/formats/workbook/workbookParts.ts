@@ -1,6 +1,5 @@
 import { StringDecoder } from 'node:string_decoder'
-import { SaxesParser } from 'saxes'
-import type { SaxesTagPlain } from 'saxes'
+import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import type { RunError } from '../../errors.ts'
 import { isRecord } from '../../unknownValue.ts'
 import { fileError } from '../fileError.ts'
@@ -133,35 +132,29 @@ async function readStrings(archive: ZipDirectory, member: string, { name, limits
   let current = ''
   let inText = false
   let inPhonetic = false
-  await drain(
-    parsePart(
-      archive,
-      member,
-      {
-        open: (tag) => {
-          if (tag === 'si') current = ''
-          else if (tag === 'rPh') inPhonetic = true
-          else if (tag === 't') inText = !inPhonetic
-        },
-        text: (text) => {
-          if (!inText) return
-          current += text
-          length += text.length
-          if (length > limits.sharedTextLength)
-            throw fileError('FILE_TOO_LARGE', `the texts of the workbook are longer than ${limits.sharedTextLength} characters`, {
-              name,
-              hint: 'Save the sheet as CSV.',
-            })
-        },
-        close: (tag) => {
-          if (tag === 'si') strings.push(decodeEscapes(current))
-          else if (tag === 'rPh') inPhonetic = false
-          else if (tag === 't') inText = false
-        },
-      },
-      name,
-    ),
-  )
+  const handler: XmlPartHandler = {
+    open: (tag) => {
+      if (tag === 'si') current = ''
+      else if (tag === 'rPh') inPhonetic = true
+      else if (tag === 't') inText = !inPhonetic
+    },
+    text: (text) => {
+      if (!inText) return
+      current += text
+      length += text.length
+      if (length > limits.sharedTextLength)
+        throw fileError('FILE_TOO_LARGE', `the texts of the workbook are longer than ${limits.sharedTextLength} characters`, {
+          name,
+          hint: 'Save the sheet as CSV.',
+        })
+    },
+    close: (tag) => {
+      if (tag === 'si') strings.push(decodeEscapes(current))
+      else if (tag === 'rPh') inPhonetic = false
+      else if (tag === 't') inText = false
+    },
+  }
+  for await (const _ of parsePart(archive, member, handler, name));
   return strings
 }
 
@@ -185,8 +178,4 @@ function isDateFormat(id: string, customFormats: ReadonlyMap<string, string>): b
   const code = customFormats.get(id)
   if (code === undefined) return (number >= 27 && number <= 36) || (number >= 50 && number <= 58)
   return /[ymdhs]/i.test(code.replaceAll(/"[^"]*"|\[[^[\]]*\]|[\\_*]./g, ''))
-}
-
-async function drain(part: AsyncGenerator<void>): Promise<void> {
-  while ((await part.next()).done !== true);
 }

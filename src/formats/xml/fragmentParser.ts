@@ -1,5 +1,4 @@
-import { SaxesParser } from 'saxes'
-import type { SaxesTagNS } from 'saxes'
+import { SaxesParser, type SaxesTagNS } from 'saxes'
 import { entityTable } from './htmlEntities.ts'
 import { productNamespace, xincludeNamespace } from './namespaces.ts'
 

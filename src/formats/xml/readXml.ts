@@ -1,13 +1,11 @@
-import { SaxesParser } from 'saxes'
-import type { SaxesTagNS } from 'saxes'
+import { SaxesParser, type SaxesTagNS } from 'saxes'
 import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { Row, RowWarning } from '../../model/record.ts'
 import { ColumnRegistry, unnamed, type ParsedRow } from '../columnRegistry.ts'
 import { fileError, type SourceSettings } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
 import { rowsPerBatch } from '../limits.ts'
-import type { RecordBatch } from '../recordBatch.ts'
-import { recordText, splitRecords } from '../recordBatch.ts'
+import { recordText, splitRecords, type RecordBatch } from '../recordBatch.ts'
 import { AmpersandEscaper, escapeAmpersands } from './ampersands.ts'
 import { entityTable, namesHtmlEntity } from './htmlEntities.ts'
 import { XmlSplitter } from './xmlSplitter.ts'
@@ -16,6 +14,7 @@ import { excerptAt, findRawAmpersand, findXmlFault, linesIn, swallowedItemFinder
 import { productNamespace, productNamespaceStart, xincludeNamespace } from './namespaces.ts'
 import { XmlItemError } from './fragmentParser.ts'
 import { FeedItemReader, type ItemFindings } from './feedItem.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 type XmlSettings = NonNullable<SourceDefinition['xml']> &
   Pick<SourceDefinition, 'mapped'> & {
@@ -65,8 +64,7 @@ class XmlReader {
       limits,
       onSkeletonText: (text, line) => this.#skeleton.write(text, line),
       onItemStart: () => this.#scopes.push(this.#skeleton.beginItem()),
-      ...(item === undefined ? {} : { item }),
-      ...(likelyItem === undefined ? {} : { likelyItem }),
+      ...withoutUndefined({ item, likelyItem }),
     })
   }
 

@@ -3,8 +3,7 @@ import { CarryBuffer } from '../carryBuffer.ts'
 import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ErrorCode } from '../../model/errorCodes.ts'
 import type { ReadLimits } from '../limits.ts'
-import type { RecordSplitter } from '../recordBatch.ts'
-import { RecordBatch } from '../recordBatch.ts'
+import { RecordBatch, type RecordSplitter } from '../recordBatch.ts'
 import { findXmlFault, linesIn } from './xmlFault.ts'
 
 export interface XmlSplitterOptions {

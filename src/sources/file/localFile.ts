@@ -1,13 +1,11 @@
 /** Finds and opens local files. */
 import { constants } from 'node:fs'
-import { glob, lstat, open, realpath, stat } from 'node:fs/promises'
-import type { FileHandle } from 'node:fs/promises'
+import { glob, lstat, open, realpath, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { RunError } from '../../errors.ts'
 import type { ByteStream, TransportEnd } from '../byteStream.ts'
-import type { Match } from '../newestMatch.ts'
-import { newerMatch, wildcard } from '../newestMatch.ts'
+import { newerMatch, wildcard, type Match } from '../newestMatch.ts'
 import { readLocalBeside } from '../completionMarker.ts'
 import { errorCode } from '../../unknownValue.ts'
 

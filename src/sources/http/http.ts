@@ -2,8 +2,7 @@ import type { SourceDefinition } from '../../model/pipeline.ts'
 import type { ByteStream } from '../byteStream.ts'
 import { header } from './httpAnswer.ts'
 import { ResumableBody } from './httpBody.ts'
-import type { HttpContext } from './httpFetcher.ts'
-import { HttpFetcher } from './httpFetcher.ts'
+import { HttpFetcher, type HttpContext } from './httpFetcher.ts'
 
 /**
  * Fetches a feed with a conditional request (ETag, Last-Modified of the last complete read). Checks every redirect. Resumes with

@@ -1,15 +1,14 @@
-import { createHash } from 'node:crypto'
-import type { Hash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import type { Dispatcher } from 'undici'
 import { setImmediate } from 'node:timers/promises'
 import { RunError } from '../../errors.ts'
 import { bareCause } from '../bareCause.ts'
 import type { TransportEnd } from '../byteStream.ts'
-import type { DeclaredDigest } from './httpAnswer.ts'
-import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator } from './httpAnswer.ts'
+import { contentRange, declaredDigests, declaredLength, header, isChunked, strongValidator, type DeclaredDigest } from './httpAnswer.ts'
 import { readResumable, type BrokenConnection } from '../../http/resumableRead.ts'
 import type { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
 import { bufferOf } from '../../unknownValue.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 /** Client that can request the rest of a body. */
 export interface Fetcher {
@@ -98,8 +97,7 @@ export class ResumableBody {
       : 'the server ended the answer by closing the connection, without a length'
     return {
       ...(proof === undefined ? { reason } : { proof }),
-      ...(etag === undefined ? {} : { etag }),
-      ...(lastModified === undefined ? {} : { lastModified }),
+      ...withoutUndefined({ etag, lastModified }),
     }
   }
 

@@ -9,6 +9,7 @@ import { isRecord } from '../../unknownValue.ts'
 import type { Timeouts } from '../timeouts.ts'
 import { isConnectionLost, isIncompatibleServer, otherProtocolError, sftpError } from './sftpErrors.ts'
 import { SourceRetryLimit } from '../../http/sourceRetryLimit.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 /** Server, credentials and timeouts of a connection. */
 export interface SftpLogin {
@@ -161,9 +162,7 @@ async function connect(client: SftpClient, { url, definition, env, timeouts }: S
         hostVerifier,
         tryKeyboard: password !== undefined,
         authHandler: createLoginOrder({ key: privateKey !== undefined, password: password !== undefined }),
-        ...(password === undefined ? {} : { password }),
-        ...(privateKey === undefined ? {} : { privateKey }),
-        ...(passphrase === undefined ? {} : { passphrase }),
+        ...withoutUndefined({ password, privateKey, passphrase }),
       }),
     )
     // Nagle's delay makes requests and answers wait for each other: 3 MB/s, and 400 MB/s without it (OpenSSH 9.2 on one machine).
