@@ -13,7 +13,6 @@ export interface SendOptions {
   readonly secret: string | undefined
   /** Timeout of a POST, and of each step of an email. */
   readonly timeoutMs: number
-  /** Aborts the attempt. */
   readonly signal: AbortSignal
   /** Addresses that accepted the email in earlier attempts. They do not get it again. An attempt adds those that accept it. */
   readonly accepted?: Set<string>

@@ -3,12 +3,18 @@ import { hostname } from 'node:os'
 import pLimit from 'p-limit'
 import type { Clock } from '../clock.ts'
 import type { Database, Queryable } from '../db/database.ts'
-import { adoptAbandonedAlert, alertActivity, claimDeliveries, destinationOwners, finishDelivery, updateAlerts } from '../db/alerts.ts'
-import { databaseTime } from '../db/schedules.ts'
-import type { DueDelivery } from '../db/alerts.ts'
+import {
+  adoptAbandonedAlert,
+  alertActivity,
+  claimDeliveries,
+  destinationOwners,
+  finishDelivery,
+  updateAlerts,
+  type DueDelivery,
+} from '../db/alerts.ts'
+import { databaseTime, undeclaredPipelines } from '../db/schedules.ts'
 import { environmentKey, type Fence } from '../db/fence.ts'
 import { compareJournal } from '../db/migrate.ts'
-import { undeclaredPipelines } from '../db/schedules.ts'
 import { ConfigError, UsageError } from '../errors.ts'
 import { wakeOnNotification } from '../jobs/index.ts'
 import type { Logger } from '../log.ts'

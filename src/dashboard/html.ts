@@ -4,7 +4,6 @@ import { count, duration, plural } from '../format.ts'
 
 export { count, duration, html, plural, raw }
 
-/** Escaped HTML. */
 export type Html = ReturnType<typeof html>
 
 /** Colour and shape of a state. */

@@ -246,7 +246,6 @@ async function serviceIdentity(deps: ServerDeps, pipeline: Pipeline): Promise<Fe
   }
 }
 
-/** Loads the page `/system`. */
 export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Page> {
   const [findings, workers, queue, budgets, deliveries, webhooks, receivers] = await Promise.all([
     deps.examine(),

@@ -1,8 +1,6 @@
 /** Decides which addresses a source may have. */
-import { lookup } from 'node:dns'
-import type { LookupAddress } from 'node:dns'
-import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
+import { lookup, type LookupAddress } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
 import { RunError } from '../errors.ts'
 import { isForbiddenAddress, isPrivateAddress } from './privateAddress.ts'
 

@@ -35,7 +35,7 @@ export function listReply<T extends object>(call: Call<unknown>, records: Iterab
   return {
     kind: 'ads',
     data: sorted.slice(start, start + count).map(render),
-    nextCursor: next === undefined ? null : encodeCursor(idOf(next), start + count, listing),
+    nextCursor: next === undefined ? null : Buffer.from(`${start + count}.${listing}.${idOf(next)}`).toString('base64url'),
     ...(call.params['with_total_count'] === true ? { totalCount: sorted.length } : {}),
   }
 }
@@ -112,10 +112,6 @@ export function listingDigest(call: Call<unknown>): string {
 export function reportOtherListing(call: Call<unknown>, cursor: string): Refusal {
   call.world.reportViolation('cursor_of_another_listing', 'a cursor of another endpoint, account, user or other parameters')
   return adsRefusals([invalidParameter('cursor', 'a cursor of an earlier answer to the same parameters', cursor)])
-}
-
-function encodeCursor(id: string, index: number, listing: string): string {
-  return Buffer.from(`${index}.${listing}.${id}`).toString('base64url')
 }
 
 /** Returns true if the cursor has the form that `listReply` writes. */

@@ -31,7 +31,6 @@ export function isStrict({ world }: Call<unknown>): boolean {
   return world.switchValue('unknown_parameters') === 'strict'
 }
 
-/** Returns true if `filter` contains `id`, or is undefined. */
 export function passesFilter(filter: readonly string[] | undefined, id: string): boolean {
   return filter === undefined || filter.includes(id)
 }

@@ -14,7 +14,6 @@ export interface ReceivedEvent {
   readonly json: string
 }
 
-/** Store of received events. */
 export interface EventStore {
   /**
    * Stores the event. Resolves to false if its id is already stored. Rejects if the event could not be stored. The receiver then answers

@@ -10,7 +10,6 @@ import { answer, readBody, refuseBody } from './httpBodies.ts'
 import { isChallengeToken, isSigned, sign } from './signature.ts'
 import { errorCode } from '../unknownValue.ts'
 
-/** Options of `createWebhookReceiver`. */
 export interface WebhookReceiverOptions {
   /** Store of the events. Default: memory of this process. */
   readonly store?: EventStore

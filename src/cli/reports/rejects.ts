@@ -2,7 +2,6 @@ import type { Fault } from '../../model/record.ts'
 import type { Output } from '../context.ts'
 import { count, cut, fold, plural, safe } from '../terminal/text.ts'
 
-/** One fault of a rejected row. */
 export type ShownReject = Fault & { readonly line: number }
 
 /** Returns every fault of one rejected row as its own entry, with the line of the row. `more`: faults after the first. */

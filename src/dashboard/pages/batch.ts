@@ -56,7 +56,7 @@ export function batchPage(batch: BatchDetails, now: number, elsewhere?: string):
 function outcomeNotice(batch: BatchDetails, now: number): Html {
   const { status, pipeline, children, planId } = batch
   const reason = batch.meaning === '' ? (batch.reason ?? '') : batch.meaning
-  const because = reason === '' ? none : html` ${upperFirst(reason)}.`
+  const because = reason === '' ? none : html` ${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}.`
   const pause = batch.paused === null ? none : html`<p>Nothing is sent to this destination now: ${batch.paused}.</p>`
   const run = html`<p>${command(`sluice run ${pipeline}`)}</p>`
   switch (status) {
@@ -248,8 +248,4 @@ function requestFacts({ bytes, bodySha256, expiresAt, parent }: BatchDetails): H
             <dd>${clockTime(expiresAt)}</dd>`
     }
   </dl>`
-}
-
-function upperFirst(text: string): string {
-  return text.slice(0, 1).toUpperCase() + text.slice(1)
 }

@@ -37,7 +37,6 @@ const CURRENCIES = new Set(
 /** Fields of a product that are set, without `product_key` and `item_group_key`. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
-/** Unit of the maximum lengths. */
 type LengthUnit = SwitchValue<'length_unit'>
 const UNIT_NAMES: Readonly<Record<LengthUnit, string>> = { code_points: 'characters', utf16: 'UTF-16 units', bytes: 'bytes' }
 

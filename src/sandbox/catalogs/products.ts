@@ -68,7 +68,6 @@ interface SentProduct {
   readonly product: Readonly<Record<string, unknown>>
   /** Null if the id is missing or not a text. */
   readonly id: string | null
-  /** Stored product with this id. */
   readonly stored: Product | undefined
   /** Stored fields that stay if the request lacks them. Undefined without the switch `product_put: merge`, and for a new product. */
   readonly keptFields: StoredProduct | undefined

@@ -60,7 +60,8 @@ export const cardHandlers: Readonly<Record<string, Handler<CreativesState>>> = {
     const card = findRecord(call, call.state.cards, 'card_id', 'CARD_NOT_FOUND')
     const { name, components, slides } = call.params
     if (components !== undefined || slides !== undefined) {
-      const content = readContent(call, mediaKeysOf(card))
+      const keys = mediaKeyPlaces(card).map(({ key }) => key)
+      const content = readContent(call, keys)
       card.components = content.components
       card.card_type = content.card_type
       if (content.slides === undefined) delete card.slides
@@ -91,10 +92,6 @@ function readContent(call: Call<CreativesState>, earlierKeys: readonly string[])
   const content = readCardContent(call.params, isStrict(call))
   for (const { key, place } of mediaKeyPlaces(content)) if (!earlierKeys.includes(key)) existingMedia(call, key, place)
   return content
-}
-
-function mediaKeysOf(card: Card): readonly string[] {
-  return mediaKeyPlaces(card).map(({ key }) => key)
 }
 
 /** Returns the component card or legacy card that the path names. @throws {Refusal} 404 */

@@ -145,7 +145,6 @@ function needsBody(rule: ArmedRule): boolean {
   return !actsBeforeBody(rule.fault) || bodyMatchOf(rule.match) !== undefined
 }
 
-/** Returns true if the fault acts before the body of the request is read. */
 export function actsBeforeBody(fault: Fault): boolean {
   return ['before_read', 'after_headers', 'mid_upload'].includes(stageAndPartOf(fault).stage)
 }

@@ -22,7 +22,6 @@ interface RequestFacts {
   readonly json: unknown
   /** True if `operation_errors` contains an error or null for each operation. False if it contains a list of errors for each. */
   readonly hasFlatErrors: boolean
-  /** Value of the switch `ads_error_codes`. */
   readonly codes: SwitchValue<'ads_error_codes'>
 }
 

@@ -30,7 +30,6 @@ export interface FaultHooks {
   readonly answerRefusal: (refusal: Refusal) => Answer
   /** Handles a read with the state as it was at `time`, a machine time. */
   readonly applyAsOf: (time: number) => Answer | Promise<Answer>
-  /** Sends the answer as usual. */
   readonly send: (answer: Answer) => void
   /** Ends the request after an error. */
   readonly fail: (error: unknown) => void
@@ -72,7 +71,6 @@ interface FaultActions {
   readonly end?: (on: HitRequest) => boolean
   /** Runs before the answer is sent as usual: sends interim answers, or prepares what happens to the connection after the answer. */
   readonly beforeSend?: (on: HitRequest) => void
-  /** Sends the answer, or a part of it. */
   readonly send?: (on: HitRequest, answer: Answer) => void | Promise<void>
 }
 

@@ -26,7 +26,6 @@ export interface FaultMatch {
   readonly nth?: number
   /** Hits only every N-th matching request since arming. */
   readonly every?: number
-  /** Probability of a hit, from 0 to 1. */
   readonly probability?: number
   /** Text that the path, query or body must contain, such as a product id or a digest. */
   readonly contains_key?: string

@@ -59,7 +59,6 @@ export function readSlowly(request: IncomingMessage, bytesPerS: number, wait: (m
   })
 }
 
-/** Sends the answer, then calls `end`. */
 export function sendThen(context: FaultContext, answer: Answer, end: () => void): void {
   context.response.once('finish', end)
   context.recordAnswer(answer.status, Buffer.byteLength(answer.body))

@@ -28,7 +28,6 @@ export interface LedgerEntry {
   applied: boolean
   /** Kind of the fault that hit the request. If two hit it, kind of the later one. */
   fault: string | null
-  /** Id of the rule with that fault. */
   fault_id: string | null
   /** Number of the connection, from 1; 0 if it is unknown. */
   readonly connection: number

@@ -69,7 +69,6 @@ export function keyValues(
 interface Entry {
   /** Body of a request that contains only this entry. */
   readonly bodyOfEntry: unknown
-  /** Returns the text to hash. */
   readonly text: () => string
   readonly removes: boolean
   readonly operation: number

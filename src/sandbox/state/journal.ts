@@ -37,7 +37,6 @@ export type JournalEntry =
       readonly query: readonly Pair[]
       readonly oauth: readonly Pair[]
       readonly user: string | null
-      /** Body as sent. */
       readonly body: string
       /** Part of the request that was applied: `all`, `first:N` or `only`. */
       readonly apply: AppliedPart

@@ -7,6 +7,7 @@ import type { Subscription, SubscriptionFilter, WebhooksState } from './state.ts
 import { checkStreamLimit, closeStreams, openStream } from './stream.ts'
 import { textOf } from '../text.ts'
 import { recordOf } from '../../unknownValue.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 /** Accepted directions: the names of the specification, then those of the service's documentation. */
 const DIRECTIONS = ['sent', 'received', 'both', 'outbound', 'inbound']
@@ -68,8 +69,6 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
   if (direction !== undefined && !DIRECTIONS.includes(direction))
     throw v2ParameterRefusal('filter.direction', direction, `filter.direction must be one of [${DIRECTIONS.join(', ')}]`)
   return {
-    ...(user === undefined ? {} : { user_id: user }),
-    ...(keyword === undefined ? {} : { keyword }),
-    ...(direction === undefined ? {} : { direction }),
+    ...withoutUndefined({ user_id: user, keyword, direction }),
   }
 }

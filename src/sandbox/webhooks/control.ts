@@ -6,6 +6,7 @@ import { sendChallenge } from './checks.ts'
 import { canonicalType, deliverDue, emitEvent, type ActivityEvent, type EmitOptions } from './events.ts'
 import type { SubscriptionFilter, WebhooksState } from './state.ts'
 import { listOf } from '../../unknownValue.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 /** Maximum of `times`, so that a mistyped number does not fill the memory. */
 const MAX_TIMES = 1_000_000
@@ -70,8 +71,7 @@ export const emitEvents: ControlHandler<WebhooksState> = async ({ world, state, 
   const events = inputs.flatMap((input) => {
     const options: EmitOptions = {
       signature: input.signature ?? 'good',
-      ...(input.webhook_id === undefined ? {} : { webhookId: input.webhook_id }),
-      ...(input.bytes_per_s === undefined ? {} : { bytesPerS: input.bytes_per_s }),
+      ...withoutUndefined({ webhookId: input.webhook_id, bytesPerS: input.bytes_per_s }),
     }
     return Array.from({ length: input.times ?? 1 }, () => emitEvent(world, eventOf(input.data ?? input), options))
   })
@@ -115,8 +115,7 @@ function eventOf(input: EventInput): ActivityEvent {
     filter: { ...filter, user_id: typeof filter.user_id === 'number' ? String(filter.user_id) : filter.user_id },
     payload: input.payload ?? payloadOf(type, user),
     ...(input.event_uuid === undefined ? {} : { event_uuid: String(input.event_uuid) }),
-    ...(input.tag === undefined ? {} : { tag: input.tag }),
-    ...(input.includes === undefined ? {} : { includes: input.includes }),
+    ...withoutUndefined({ tag: input.tag, includes: input.includes }),
   }
 }
 

@@ -17,7 +17,6 @@ export interface Webhook {
   lastOutcome: CheckOutcome
 }
 
-/** Filter of a subscription, or of an event. */
 export interface SubscriptionFilter {
   readonly user_id?: string
   readonly keyword?: string
@@ -52,7 +51,6 @@ export interface Delivery {
   readonly body: string
   readonly signature: 'good' | 'bad' | 'none'
   readonly bytesPerS?: number
-  /** Number of attempts that have ended. */
   attempts: number
   /** Time of the next attempt. */
   dueAt: number

@@ -81,7 +81,6 @@ export function createBearer(fetchToken: (options: CallOptions) => Promise<strin
   }
 }
 
-/** Returns true for the credentials with an app-only token. */
 export function isAppOnly(credentials: Credentials): credentials is Extract<Credentials, { readonly kind: 'header' }> {
   return credentials.kind === 'header' && credentials.authorization.startsWith('Bearer ')
 }

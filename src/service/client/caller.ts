@@ -16,6 +16,7 @@ import { BadSignatureError, RateLimitedError, ServiceError, TokenInvalidError, U
 import { isRetryable, maxDateMs, toServiceError } from './toServiceError.ts'
 import { type Credentials, type Sender, userCredentials } from './sender.ts'
 import type { CallOptions } from './typed.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 /** Successful answer of a call. */
 export interface CallResult {
@@ -120,7 +121,6 @@ async function sendUntilDone(parts: CallerParts, call: CallParts): Promise<CallR
 
 /** Facts about the attempts of one call. */
 interface EarlierAttempts {
-  /** True if a request was sent. */
   wasSent: boolean
   /** True if an attempt before the last one may have been applied. */
   mayBeApplied: boolean
@@ -147,9 +147,7 @@ async function sendAttempts(parts: CallerParts, call: CallParts, earlier: Earlie
       timeoutMs: options.timeoutMs ?? 30_000,
       // The call may have waited for a connection, and another answer may have requested a wait meanwhile.
       maySend: () => limitWaitMs(call, clock) <= 0,
-      ...(built.form === undefined ? {} : { form: built.form }),
-      ...(built.body === undefined ? {} : { body: built.body }),
-      ...(options.signal === undefined ? {} : { signal: options.signal }),
+      ...withoutUndefined({ form: built.form, body: built.body, signal: options.signal }),
     })
     if (exchange.kind === 'not-sent' && errorCode(exchange.error) === 'HELD_BACK') {
       attempt -= 1

@@ -9,6 +9,7 @@ import { createSpelling, type Spelling } from './spelling.ts'
 import { CallError } from './serviceErrors.ts'
 import { sign } from './signing.ts'
 import type { Wire, WireRequest } from './wire.ts'
+import { withoutUndefined } from '../../withoutUndefined.ts'
 
 export interface TransportOptions {
   readonly clock?: Clock
@@ -138,9 +139,7 @@ function toWireRequest({ spelling, base, request, config, nowMs }: Preparation):
     path,
     headers,
     timeoutMs: Math.min(timeoutMs, maxTimerMs),
-    ...(body === undefined ? {} : { body }),
-    ...(signal === undefined ? {} : { signal }),
-    ...(maySend === undefined ? {} : { maySend }),
+    ...withoutUndefined({ body, signal, maySend }),
   }
 }
 

@@ -65,7 +65,6 @@ export const rateLimits = {
   activity_stream: perApp(50, 'assumed: unpublished'),
 } as const satisfies Readonly<Record<string, RateLimit>>
 
-/** Name of a rate limit. */
 export type LimitClass = keyof typeof rateLimits
 
 /**

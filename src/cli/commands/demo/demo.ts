@@ -179,7 +179,7 @@ async function showDay(context: Context, engine: Engine, sandbox: Sandbox, show:
     if (!pipeline)
       throw new RunError('DEMO_INCOMPLETE', `the sample ${name} is missing`, { where: shippedFolder, hint: 'install Sluice again' })
     context.signal.throwIfAborted()
-    const lastSeq = await lastRequestNumber(sandbox)
+    const lastSeq = (await sandbox.ledger()).at(-1)?.seq ?? 0
     const report = await engine.withProgress(name, (deps) => runPipeline(deps, pipeline, { trigger: 'manual' }))
     reports.push(report)
     const { stages } = await loadRun(engine.deps.db, report.runId)
@@ -208,11 +208,6 @@ async function sentSince(sandbox: Sandbox, after: number): Promise<string> {
     byPath.set(key, { requests: sum.requests + 1, items: sum.items + (items ?? 0) })
   }
   return `  sent:\n${[...byPath].map(([key, { requests, items }]) => `    ${key}   ${plural(requests, 'request')}, ${plural(items, 'item')}\n`).join('')}`
-}
-
-/** Returns the number of the sandbox's last request; 0 if there is none. */
-async function lastRequestNumber(sandbox: Sandbox): Promise<number> {
-  return (await sandbox.ledger()).at(-1)?.seq ?? 0
 }
 
 /** Returns a text with the contents of the sandbox, and the number of API rules that requests broke. */

@@ -158,7 +158,9 @@ export async function chooseTarget(
   const canAskTarget = given.targetId === undefined && ask !== undefined
   const sandbox =
     given.sandbox ||
-    (canAskTarget && context.config().service.baseUrl === undefined && (await askYes(ask, 'Try it on the sandbox of this machine first?')))
+    (canAskTarget &&
+      context.config().service.baseUrl === undefined &&
+      !/^n/i.test(await ask('Try it on the sandbox of this machine first? [Y/n] ')))
   const missingTargetError = () =>
     missingOptionError([...initKinds().map(flagsOf), '--sandbox'], 'the destination is missing', commandLineOf(given, [flagsOf(guess)]))
   const kind = given.kind ?? (canAskTarget ? await askKind(ask, guess) : sandbox ? guess : undefined)
@@ -209,10 +211,6 @@ async function askKind(ask: Ask, guess: string): Promise<string> {
     const found = answer === '' ? guess : kinds.find((kind) => kind.startsWith(answer.toLowerCase()))
     if (found !== undefined) return found
   }
-}
-
-async function askYes(ask: Ask, question: string): Promise<boolean> {
-  return !/^n/i.test(await ask(`${question} [Y/n] `))
 }
 
 async function askOptional(ask: Ask | undefined, question: string): Promise<string | undefined> {

@@ -19,7 +19,6 @@ export interface Question {
   readonly text: string
   /** Answer if the user presses Enter. */
   readonly proposed?: string
-  /** Returns the options that the answer sets. */
   readonly answered: (answer: string) => Partial<InitOptions>
   /** Options that the answer `-` sets; undefined if `-` only skips the question. */
   readonly declined?: Partial<InitOptions>
