@@ -6,7 +6,10 @@
  * `agreesWithContract` compares products and identifiers with the contract.
  */
 import type { doNotReachIdentifiers, userIdentifiers } from '../contract/audienceResources.ts'
+import type { targetingOperators } from '../contract/campaignResources.ts'
 import type { filterAttributes, filterOperators, productFields } from '../contract/catalogResources.ts'
+import type { buttonLabels } from '../contract/creativeResources.ts'
+import type { activityEventTypes } from '../contract/webhookResources.ts'
 
 /** A price: a number with `.` as decimal point, a space, and an ISO 4217 code, such as `9.50 EUR` (spec 2.2). */
 export type Price = `${number} ${string}`
@@ -126,7 +129,7 @@ export interface DoNotReachOperation {
 /** Text of a button (spec 2.4). */
 export interface ButtonLabel {
   readonly type: 'ENUM'
-  readonly value: 'BOOK' | 'CONNECT' | 'INSTALL' | 'OPEN' | 'ORDER' | 'PLAY' | 'SHOP'
+  readonly value: (typeof buttonLabels)[number]
 }
 
 /** Destination of DETAILS (spec 2.4). */
@@ -164,7 +167,7 @@ export type CardComponent =
 export interface TargetingCriterion {
   readonly targeting_type: string
   readonly targeting_value: string
-  readonly operator_type?: 'EQ' | 'NE' | 'GTE' | 'LT'
+  readonly operator_type?: (typeof targetingOperators)[number]
 }
 
 /**
@@ -189,20 +192,7 @@ export interface ActivityFilter {
 }
 
 /** Name of an activity event (spec 6.2). Any other name with a dot is allowed too, because the service has more events. */
-export type ActivityEvent =
-  | 'post.create'
-  | 'post.delete'
-  | 'profile.update.bio'
-  | 'profile.update.verified'
-  | 'profile.update.affiliate'
-  | 'profile.update.screenname'
-  | 'spaces.start'
-  | 'spaces.end'
-  | 'dm.received'
-  | 'dm.sent'
-  | 'dm.read'
-  | 'dm.indicate_typing'
-  | `${string}.${string}`
+export type ActivityEvent = (typeof activityEventTypes)[number] | `${string}.${string}`
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never
 type NameOf<F> = F extends { readonly name: infer N } ? N : never

@@ -93,10 +93,8 @@ export class RefusedError extends Refusal {
 }
 
 /** Code 99: too many requests for bearer tokens, a wrong consumer key or secret, or an unknown token to invalidate. */
-export class BearerRefusedError extends ServiceError {
+export class BearerRefusedError extends Refusal {
   readonly code = 'SERVICE_BEARER_REFUSED'
-  readonly recovery: Recovery = 'fix-config'
-  readonly notApplied = true
 }
 /**
  * 429 or a code of rate limits. Also thrown without a request: an earlier answer requested a wait that is not over, and the call cannot

@@ -16,6 +16,13 @@ const nullcast = query('nullcast', 'boolean', { default: true, source: 'spec 4.4
 const asUser = query('as_user_id', 'long', { required: true, source: 'spec 4.4; spec 5 rule 6' })
 const userFilter = query('user_id', 'long', { source: notes })
 const scheduledAt = query('scheduled_at', 'timestamp', { required: true, source: notes })
+const contentUpdate = [
+  query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
+  mediaKeys,
+  cardUri,
+  postName,
+  query('nullcast', 'boolean', { source: 'spec 4.4' }),
+] as const
 const contentRules = [
   { kind: 'at-least-one', names: ['text', 'media_keys'], source: 'spec 4.4' },
   { kind: 'other', text: 'media: up to 4 images, or 1 GIF, or 1 video', source: 'spec 8' },
@@ -86,30 +93,11 @@ export const advertiserPostEndpoints = [
   { ...scheduledPosts.list([userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
   { ...scheduledPosts.get([]), source: notes },
   { ...scheduledPosts.create([asUser, scheduledAt, text, mediaKeys, cardUri, postName, nullcast]), rules: contentRules, source: notes },
-  {
-    ...scheduledPosts.update([
-      query('scheduled_at', 'timestamp', { source: notes }),
-      query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
-      mediaKeys,
-      cardUri,
-      postName,
-      query('nullcast', 'boolean', { source: 'spec 4.4' }),
-    ]),
-    source: notes,
-  },
+  { ...scheduledPosts.update([query('scheduled_at', 'timestamp', { source: notes }), ...contentUpdate]), source: notes },
   { ...scheduledPosts.delete, source: `${notes}: a hard delete` },
   { ...draftPosts.list([userFilter, count, cursor, sortBy, withTotalCount]), source: notes },
   { ...draftPosts.get([]), source: notes },
   { ...draftPosts.create([asUser, text, mediaKeys, cardUri, postName, nullcast]), rules: contentRules, source: notes },
-  {
-    ...draftPosts.update([
-      query('text', 'string', { unsettable: true, source: 'spec 4.4' }),
-      mediaKeys,
-      cardUri,
-      postName,
-      query('nullcast', 'boolean', { source: 'spec 4.4' }),
-    ]),
-    source: notes,
-  },
+  { ...draftPosts.update(contentUpdate), source: notes },
   { ...draftPosts.delete, source: `${notes}: a hard delete` },
 ] as const satisfies readonly Endpoint[]

@@ -42,6 +42,15 @@ export const mediaTypes = ['GIF', 'IMAGE', 'VIDEO'] as const
 export const buttonLabels = ['BOOK', 'CONNECT', 'INSTALL', 'OPEN', 'ORDER', 'PLAY', 'SHOP'] as const
 
 const nullable = { nullable: true } as const
+/** Fields of scheduled and of draft posts before those about the schedule. */
+const unpublishedFields = [
+  field('id', 'long'),
+  ...texts('id_str', 'user_id'),
+  ...nullableTexts('text', 'name'),
+  field('nullcast', 'boolean'),
+  ...nullableTexts('card_uri'),
+  field('media_keys', 'strings'),
+] as const
 const cardFields = texts('id', 'name', 'card_uri', 'card_type')
 
 export const creativeResources = {
@@ -131,12 +140,7 @@ export const creativeResources = {
   },
   scheduledPost: {
     fields: [
-      field('id', 'long'),
-      ...texts('id_str', 'user_id'),
-      ...nullableTexts('text', 'name'),
-      field('nullcast', 'boolean'),
-      ...nullableTexts('card_uri'),
-      field('media_keys', 'strings'),
+      ...unpublishedFields,
       field('scheduled_at', 'timestamp'),
       field('scheduled_status', 'string'),
       ...nullableTexts('completed_at', 'tweet_id'),
@@ -146,16 +150,7 @@ export const creativeResources = {
     source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
   draftPost: {
-    fields: [
-      field('id', 'long'),
-      ...texts('id_str', 'user_id'),
-      ...nullableTexts('text', 'name'),
-      field('nullcast', 'boolean'),
-      ...nullableTexts('card_uri'),
-      field('media_keys', 'strings'),
-      field('created_at', 'timestamp'),
-      field('updated_at', 'timestamp'),
-    ],
+    fields: [...unpublishedFields, field('created_at', 'timestamp'), field('updated_at', 'timestamp')],
     source: 'docs/spec-notes.md#scheduled-and-draft-posts',
   },
 } as const satisfies Readonly<Record<string, Resource>>

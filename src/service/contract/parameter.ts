@@ -15,21 +15,17 @@ export const path = <const Name extends string>(name: Name) => ({ name, in: 'pat
 /** Creates a parameter of the path that must be a whole number. */
 export const longPath = <const Name extends string>(name: Name) => ({ name, in: 'path', type: 'long', required: true }) as const
 
-/** Creates a parameter of the query string or form body. `rest`: its other properties. */
-export const query = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
-  name: Name,
-  type: Type,
-  rest?: Rest,
-  // Without the cast, the spread of the optional `rest` loses its literal type.
-) => ({ name, in: 'query', type, ...rest }) as Made<Name, 'query', Type, Rest>
+/** Returns a function that creates a parameter of `place`. `rest`: its other properties. */
+const parameterIn =
+  <const In extends Place>(place: In) =>
+  <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(name: Name, type: Type, rest?: Rest) =>
+    // Without the cast, the spread of the optional `rest` loses its literal type.
+    ({ name, in: place, type, ...rest }) as Made<Name, In, Type, Rest>
 
-/** Creates a field of the JSON body. `rest`: its other properties. */
-export const body = <const Name extends string, const Type extends ParameterType, const Rest extends Extra>(
-  name: Name,
-  type: Type,
-  rest?: Rest,
-  // Without the cast, the spread of the optional `rest` loses its literal type.
-) => ({ name, in: 'body', type, ...rest }) as Made<Name, 'body', Type, Rest>
+/** Creates a parameter of the query string or form body. */
+export const query = parameterIn('query')
+/** Creates a field of the JSON body. */
+export const body = parameterIn('body')
 
 /** Properties of a parameter that official SDKs send and the specification does not name, for the argument `rest` of `query` and `body`. */
 export const sentBySdks = { outsideSpec: true, source: 'outside the specification: official SDKs send it' } as const
