@@ -21,7 +21,10 @@ export const audienceHandlers: Readonly<Record<string, Handler<AudienceState>>> 
   'audiences.create': createAudience,
   'audiences.update': updateAudience,
   'audiences.delete': (call) => ok(audienceWire(call, markDeleted(call, ownAudience(call, 'custom_audience_id')))),
-  'audiences.targeted': listTargeting,
+  'audiences.targeted': (call) => {
+    const entries = targetingEntries(call, readableAudience(call), call.params['with_active'] !== false)
+    return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
+  },
   'audiences.users': (call) => {
     const audience = writableAudience(call)
     return uploadUsers(call, {
@@ -74,11 +77,6 @@ function updateAudience(call: AudienceCall): Reply {
   if (call.givenNames.has('description')) audience.description = textParam(call, 'description')
   audience.updated_at = isoSeconds(call.now)
   return ok(audienceWire(call, audience))
-}
-
-function listTargeting(call: AudienceCall): Reply {
-  const entries = targetingEntries(call, readableAudience(call), call.params['with_active'] !== false)
-  return listReply(call, entries, { idOf: (entry) => entry.campaign_id })
 }
 
 interface TargetingEntry {

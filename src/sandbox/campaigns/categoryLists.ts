@@ -1,15 +1,9 @@
 /** Lists categories in the form of spec 2.5, and placements (docs/spec-notes.md#categories-and-placements). All are invented. */
 import { FIRST_DAY } from '../firstIds.ts'
-
-/** Business category of advertisers, with its IAB codes. */
-export interface BusinessCategory {
-  readonly id: string
-  readonly name: string
-  readonly iab_categories: readonly string[]
-}
+import type { StoredRecord } from '../storedRecord.ts'
 
 /** All business categories. Each IAB code is in one category, so the codes of a line item determine its business categories. */
-export const businessCategories: readonly BusinessCategory[] = [
+export const businessCategories: readonly StoredRecord<'businessCategory'>[] = [
   { id: '1t', name: 'Arts and entertainment', iab_categories: ['IAB1', 'IAB1-1', 'IAB1-2'] },
   { id: '1u', name: 'Automotive', iab_categories: ['IAB2', 'IAB2-1', 'IAB2-2'] },
   { id: '1v', name: 'Business', iab_categories: ['IAB3', 'IAB3-1', 'IAB3-4'] },
@@ -20,21 +14,10 @@ export const businessCategories: readonly BusinessCategory[] = [
   { id: '20', name: 'Travel', iab_categories: ['IAB20', 'IAB20-1'] },
 ]
 
-/** Category of publishers, available in the countries of `country_codes`. */
-export interface CuratedCategory {
-  readonly id: string
-  readonly name: string
-  readonly description: string
-  readonly country_codes: readonly string[]
-  readonly publisher_user_ids: readonly string[]
-  readonly videos_monetized_in_last_thirty_days: number
-  readonly created_at: string
-  readonly updated_at: string
-}
-
 const timestamps = { created_at: FIRST_DAY, updated_at: FIRST_DAY }
 
-export const curatedCategories: readonly CuratedCategory[] = [
+/** Categories of publishers, each available in the countries of its `country_codes`. */
+export const curatedCategories: readonly StoredRecord<'curatedCategory'>[] = [
   {
     id: 'b0xt',
     name: 'Kitchen and cooking',

@@ -6,9 +6,16 @@ export interface TargetingOption {
   readonly [field: string]: string | number | boolean | null
 }
 
+/** Returns an option whose last fields are its type and value. */
+const optionOf = (type: string, value: string, fields: TargetingOption): TargetingOption => ({
+  ...fields,
+  targeting_type: type,
+  targeting_value: value,
+})
+
 /** Returns an option for each name. Its value is its position, from 1, in base 36. */
 const numberedOptions = (type: string, names: readonly string[]): TargetingOption[] =>
-  names.map((name, index) => ({ name, targeting_type: type, targeting_value: (index + 1).toString(36) }))
+  names.map((name, index) => optionOf(type, (index + 1).toString(36), { name }))
 
 /** Countries. `id`: targeting value. `posts/seed.ts` has the first id as a `place_id`. */
 export const countryTargets: readonly (readonly [code: string, name: string, id: string])[] = [
@@ -27,54 +34,25 @@ export const countryTargets: readonly (readonly [code: string, name: string, id:
 ]
 
 const locations: TargetingOption[] = [
-  ...countryTargets.map(([code, name, id]) => ({
-    name,
-    country_code: code,
-    location_type: 'COUNTRIES',
-    targeting_type: 'LOCATION',
-    targeting_value: id,
-  })),
-  ...[
-    ['California, US', 'US', 'REGIONS', 'fbd6d2f5a4e4a15e'],
-    ['Berlin, DE', 'DE', 'REGIONS', '3078869807f9dd36'],
-    ['San Francisco-Oakland-San Jose CA, US', 'US', 'METROS', '5a110d312052166f'],
-    ['Munich, Bavaria, DE', 'DE', 'CITIES', 'e385d4d639c6a423'],
-    ['10115, Berlin, DE', 'DE', 'POSTAL_CODES', '7d893ca2441b0c21'],
-  ].map(([name = '', code = '', type = '', id = '']) => ({
-    name,
-    country_code: code,
-    location_type: type,
-    targeting_type: 'LOCATION',
-    targeting_value: id,
-  })),
-]
+  ...countryTargets.map(([code, name, id]) => [name, code, 'COUNTRIES', id] as const),
+  ['California, US', 'US', 'REGIONS', 'fbd6d2f5a4e4a15e'] as const,
+  ['Berlin, DE', 'DE', 'REGIONS', '3078869807f9dd36'] as const,
+  ['San Francisco-Oakland-San Jose CA, US', 'US', 'METROS', '5a110d312052166f'] as const,
+  ['Munich, Bavaria, DE', 'DE', 'CITIES', 'e385d4d639c6a423'] as const,
+  ['10115, Berlin, DE', 'DE', 'POSTAL_CODES', '7d893ca2441b0c21'] as const,
+].map(([name, code, type, id]) => optionOf('LOCATION', id, { name, country_code: code, location_type: type }))
 
 /** Options by lookup: those of `locations` are for the endpoint `targetingLookups.locations`. */
 export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>> = {
   appStoreCategories: ['Games', 'Shopping', 'Travel'].flatMap((name, index) =>
-    ['ANDROID', 'IOS'].map((os, nth) => ({
-      name,
-      os_type: os,
-      targeting_type: 'APP_STORE_CATEGORY',
-      targeting_value: (100 + index * 2 + nth).toString(36),
-    })),
+    ['ANDROID', 'IOS'].map((os, nth) => optionOf('APP_STORE_CATEGORY', (100 + index * 2 + nth).toString(36), { name, os_type: os })),
   ),
   conversations: [
     ['Cooking', 'LIFESTYLES'],
     ['Football', 'SPORTS'],
     ['Crafts', 'LIFESTYLES'],
-  ].map(([name = '', type = ''], index) => ({
-    name,
-    conversation_type: type,
-    targeting_type: 'CONVERSATION',
-    targeting_value: `a${index + 1}`,
-  })),
-  devices: ['Phone 5', 'Tablet 2'].map((name, index) => ({
-    name,
-    manufacturer: 'Example',
-    targeting_type: 'DEVICE',
-    targeting_value: `d${index + 1}`,
-  })),
+  ].map(([name = '', type = ''], index) => optionOf('CONVERSATION', `a${index + 1}`, { name, conversation_type: type })),
+  devices: ['Phone 5', 'Tablet 2'].map((name, index) => optionOf('DEVICE', `d${index + 1}`, { name, manufacturer: 'Example' })),
   events: [
     {
       id: '1ex',
@@ -103,40 +81,21 @@ export const targetingLists: Readonly<Record<string, readonly TargetingOption[]>
     ['es', 'Spanish'],
     ['ja', 'Japanese'],
     ['pt', 'Portuguese'],
-  ].map(([code = '', name = '']) => ({
-    name,
-    targeting_type: 'LANGUAGE',
-    targeting_value: code,
-  })),
+  ].map(([code = '', name = '']) => optionOf('LANGUAGE', code, { name })),
   locations,
-  networkOperators: ['US', 'DE'].map((code, index) => ({
-    name: `Example Mobile ${code}`,
-    country_code: code,
-    targeting_type: 'NETWORK_OPERATOR',
-    targeting_value: `n${index + 1}`,
-  })),
+  networkOperators: ['US', 'DE'].map((code, index) =>
+    optionOf('NETWORK_OPERATOR', `n${index + 1}`, { name: `Example Mobile ${code}`, country_code: code }),
+  ),
   platforms: numberedOptions('PLATFORM', ['iOS', 'Android', 'Desktop and laptop computers', 'Mobile web on other devices']),
-  platformVersions: ['17.0', '18.0'].map((number, index) => ({
-    name: 'iOS',
-    number,
-    os_type: 'IOS',
-    platform: 'iOS',
-    targeting_type: 'PLATFORM_VERSION',
-    targeting_value: `v${index + 1}`,
-  })),
+  platformVersions: ['17.0', '18.0'].map((number, index) =>
+    optionOf('PLATFORM_VERSION', `v${index + 1}`, { name: 'iOS', number, os_type: 'IOS', platform: 'iOS' }),
+  ),
   tvMarkets: [
     { name: 'Germany', country_code: 'DE', locale: 'de-DE' },
     { name: 'United States', country_code: 'US', locale: 'en-US' },
   ],
   tvShows: [
-    {
-      name: 'Pots and pans',
-      genre: 'REALITY',
-      locale: 'en-US',
-      estimated_users: 61_000,
-      targeting_type: 'TV_SHOW',
-      targeting_value: '10027',
-    },
-    { name: 'Am Herd', genre: 'REALITY', locale: 'de-DE', estimated_users: 42_000, targeting_type: 'TV_SHOW', targeting_value: '10028' },
+    optionOf('TV_SHOW', '10027', { name: 'Pots and pans', genre: 'REALITY', locale: 'en-US', estimated_users: 61_000 }),
+    optionOf('TV_SHOW', '10028', { name: 'Am Herd', genre: 'REALITY', locale: 'de-DE', estimated_users: 42_000 }),
   ],
 }

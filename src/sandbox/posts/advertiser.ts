@@ -23,8 +23,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     return ok(fetchedPostWire(call.world, call.state, post, { trimUser: false }))
   },
   'advertiserPosts.list': (call) => (call.params['tweet_type'] === 'PUBLISHED' ? listPublished(call) : listUnpublished(call)),
-  'scheduledPosts.list': (call) => listDraftOrScheduled(call, call.state.scheduled),
-  'scheduledPosts.get': (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id'))),
+  ...unpublishedHandlers('scheduledPosts', 'scheduled', 'scheduled_tweet_id'),
   'scheduledPosts.create': (call) => {
     const scheduledAt = futureTime(call)
     return ok(addDraftOrScheduled(call, call.state.scheduled, scheduledAt))
@@ -38,12 +37,29 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     const scheduledAt = isMoved ? futureTime(call) : post.scheduled_at
     return ok(changeDraftOrScheduled(call, post, scheduledAt))
   },
-  'scheduledPosts.delete': (call) => okDeleted(removeDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id')),
-  'draftPosts.list': (call) => listDraftOrScheduled(call, call.state.drafts),
-  'draftPosts.get': (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id'))),
+  ...unpublishedHandlers('draftPosts', 'drafts', 'draft_tweet_id'),
   'draftPosts.create': (call) => ok(addDraftOrScheduled(call, call.state.drafts, null)),
   'draftPosts.update': (call) => ok(changeDraftOrScheduled(call, findDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id'), null)),
-  'draftPosts.delete': (call) => okDeleted(removeDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id')),
+}
+
+/** Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete`. Later reads do not find a deleted post, even with `with_deleted`. */
+function unpublishedHandlers(
+  name: string,
+  table: 'scheduled' | 'drafts',
+  parameter: string,
+): Readonly<Record<string, Handler<PostsState>>> {
+  return {
+    [`${name}.list`]: (call) => {
+      const selected = [...call.state[table].values()].filter((one) => isSelected(call, one, one.user_id))
+      return listReply(call, selected, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
+    },
+    [`${name}.get`]: (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state[table], parameter))),
+    [`${name}.delete`]: (call) => {
+      const post = findDraftOrScheduled(call, call.state[table], parameter)
+      call.state[table].delete(post.id)
+      return okDeleted(draftOrScheduledWire(post))
+    },
+  }
 }
 
 function createPost(call: Call<PostsState>): Reply {
@@ -185,11 +201,6 @@ function futureTime(call: Call<PostsState>): string {
   return at
 }
 
-function listDraftOrScheduled(call: Call<PostsState>, table: ReadonlyMap<string, DraftOrScheduledPost>): Reply {
-  const selected = [...table.values()].filter((one) => isSelected(call, one, one.user_id))
-  return listReply(call, selected, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
-}
-
 function findDraftOrScheduled(
   call: Call<PostsState>,
   table: ReadonlyMap<string, DraftOrScheduledPost>,
@@ -231,16 +242,5 @@ function changeDraftOrScheduled(call: Call<PostsState>, post: DraftOrScheduledPo
   if (typeof call.params['nullcast'] === 'boolean') post.nullcast = call.params['nullcast']
   post.scheduled_at = scheduledAt
   post.updated_at = isoSeconds(call.now)
-  return draftOrScheduledWire(post)
-}
-
-/** Deletes a draft or scheduled post. Later reads do not find it, even with `with_deleted`. */
-function removeDraftOrScheduled(
-  call: Call<PostsState>,
-  table: Map<string, DraftOrScheduledPost>,
-  parameter: string,
-): Record<string, unknown> {
-  const post = findDraftOrScheduled(call, table, parameter)
-  table.delete(post.id)
   return draftOrScheduledWire(post)
 }

@@ -5,9 +5,7 @@ import type { Post, PostsState } from './state.ts'
 import { v2UserOf } from './userLookup.ts'
 import { includesOf, postSelectionOf, postWire } from './v2View.ts'
 
-/**
- * Searches the caller's posts, newest first. With an app-only token, searches the posts of all users. Does not find `nullcast` posts.
- */
+/** Searches the caller's posts, newest first. With an app-only token, searches the posts of all users. Does not find `nullcast` posts. */
 export function searchPosts(call: Call<PostsState>): Reply {
   const selection = postSelectionOf(call)
   const matches = readQuery(String(call.params['query']))

@@ -38,9 +38,7 @@ export function postSelectionOf(call: Call<PostsState>): Selection {
   return selectionOf(call, checkedPrefix(call))
 }
 
-/**
- * Reads the requested fields and expansions. Replaces `edit_history_post_ids` by `edit_history_tweet_ids`. `prefix`: as in `Selection`.
- */
+/** Reads the requested fields and expansions. Replaces `edit_history_post_ids` by `edit_history_tweet_ids`. `prefix`: as in `Selection`. */
 export function selectionOf(call: Call<PostsState>, prefix: Selection['prefix']): Selection {
   const requested = (name: string) =>
     new Set((listParam(call, name) ?? []).map((value) => (value === newestEditHistory ? 'edit_history_tweet_ids' : value)))

@@ -21,7 +21,7 @@ function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name
   const present = rule.names.filter(isPresent)
   // The answer for a card of slides has `components: []`, which clients send back beside `slides`. So an empty list does not count beside a
   // parameter with a value.
-  const withContent = present.filter((name) => !isEmptyList(params[name]))
+  const withContent = present.filter((name) => !(Array.isArray(params[name]) && params[name].length === 0))
   const countedNames = withContent.length > 0 ? withContent : present
   switch (rule.kind) {
     case 'exclusive':
@@ -57,8 +57,4 @@ function checkRule(rule: Rule, params: Record<string, unknown>, isPresent: (name
           if (!isPresent(name) && !errors.some((error) => error.parameter === name)) errors.push(missingParameter(name))
     }
   }
-}
-
-function isEmptyList(value: unknown): boolean {
-  return Array.isArray(value) && value.length === 0
 }

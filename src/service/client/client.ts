@@ -1,5 +1,5 @@
 /** Creates the typed client. Lists and streams are async iterables. */
-import { type Clock, systemClock } from '../../clock.ts'
+import { systemClock } from '../../clock.ts'
 import { type Logger, silentLogger } from '../../log.ts'
 import { hasPages, type Endpoint } from '../contract/endpoint.ts'
 import { endpoints, findEndpoint } from '../contract/index.ts'
@@ -7,12 +7,11 @@ import { type CallResult, type Caller, createCaller } from './caller.ts'
 import type { ClientConfig, ServiceConfig } from './config.ts'
 import { encodePairs } from './encode.ts'
 import { List } from './list.ts'
-import { createSpelling, type Spelling } from './spelling.ts'
+import { createSpelling } from './spelling.ts'
 import { buildRequest, type Params } from './request.ts'
 import { listOf } from '../../unknownValue.ts'
 import { CallError } from './serviceErrors.ts'
 import { openStream } from './stream.ts'
-import type { Sender } from './sender.ts'
 import { createSender, type TransportOptions } from './transport.ts'
 import type { CallableName, CallOptions, EndpointOf, Methods, ParamsOf } from './typed.ts'
 
@@ -85,16 +84,17 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
     bearerToken: (options) => caller.bearer.get(options),
     close: () => sender.close(),
   }
+  const invoke = (endpoint: Endpoint, params: Params, options: CallOptions): unknown => {
+    if (endpoint.stream === true) {
+      const built = buildRequest(endpoint, params, config.adsVersion)
+      const findCredentials = () => caller.findCredentials(endpoint, built, options)
+      return openStream({ endpoint, built, options, sender, spelling, clock, findCredentials, bearer: caller.bearer })
+    }
+    if (hasPages(endpoint)) return createList(endpoint, params, options, caller)
+    return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))
+  }
   // The type `Methods` and the methods are derived from the same contract.
-  return { ...createMethods({ config, caller, sender, spelling, clock }), ...general } as Client
-}
-
-interface Parts {
-  readonly config: ServiceConfig
-  readonly caller: Caller
-  readonly sender: Sender
-  readonly spelling: Spelling
-  readonly clock: Clock
+  return { ...createMethods(invoke), ...general } as Client
 }
 
 type Method = (params?: Params, options?: CallOptions) => unknown
@@ -102,24 +102,17 @@ type Method = (params?: Params, options?: CallOptions) => unknown
 /** Endpoints that a program can call: all except the pages for a browser. */
 const callable = endpoints.filter(({ answer }) => answer.resource !== 'page')
 
-function createMethods(parts: Parts): Record<string, Record<string, Method>> {
+/** Creates the methods of all groups. `invoke`: calls an endpoint. */
+function createMethods(
+  invoke: (endpoint: Endpoint, params: Params, options: CallOptions) => unknown,
+): Record<string, Record<string, Method>> {
   const groups: Record<string, Record<string, Method>> = {}
   for (const endpoint of callable) {
     const [group = '', method = ''] = endpoint.name.split('.')
     const groupMethods = (groups[group] ??= {})
-    groupMethods[method] = (params = {}, options = {}) => invoke(endpoint, params, options, parts)
+    groupMethods[method] = (params = {}, options = {}) => invoke(endpoint, params, options)
   }
   return groups
-}
-
-function invoke(endpoint: Endpoint, params: Params, options: CallOptions, { config, caller, sender, spelling, clock }: Parts): unknown {
-  if (endpoint.stream === true) {
-    const built = buildRequest(endpoint, params, config.adsVersion)
-    const findCredentials = () => caller.findCredentials(endpoint, built, options)
-    return openStream({ endpoint, built, options, sender, spelling, clock, findCredentials, bearer: caller.bearer })
-  }
-  if (hasPages(endpoint)) return createList(endpoint, params, options, caller)
-  return caller.call(endpoint, params, options).then(({ data, body }) => (endpoint.path.startsWith('/2/') ? body : data))
 }
 
 function createList(endpoint: Endpoint, params: Params, options: CallOptions, caller: Caller): List<unknown> {
