@@ -77,11 +77,7 @@ async function unknownPipelineError(context: Context, patterns: readonly string[
   })
 }
 
-/**
- * Returns the only pipeline that matches the name or glob.
- *
- * @throws {UsageError} `SEVERAL_PIPELINES`, and as `pipelinesNamed`
- */
+/** Returns the only pipeline that matches the name or glob. @throws {UsageError} `SEVERAL_PIPELINES`, and as `pipelinesNamed` */
 export async function pipelineNamed(context: Context, name: string): Promise<Pipeline> {
   const [pipeline, ...more] = await pipelinesNamed(context, [name])
   if (pipeline && more.length === 0) return pipeline

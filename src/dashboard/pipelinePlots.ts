@@ -27,8 +27,7 @@ export function pipelinePlots(
   endings: readonly { readonly day: string; readonly users: number }[],
 ): readonly Plot[] {
   if (runs.length === 0) return []
-  const labels = runs.map(({ runId }) => runId)
-  const labelHeading = 'Run'
+  const ofRuns = { labelHeading: 'Run', labels: runs.map(({ runId }) => runId) }
   const sum = (pick: (run: RunFigures) => number) => runs.reduce((total, run) => total + pick(run), 0)
   const column = (pick: (run: RunFigures) => number | null) => runs.map(pick)
   const last = runs.at(-1)
@@ -44,8 +43,7 @@ export function pipelinePlots(
       title: 'Changes by outcome',
       summary: `${count(sum(({ counts }) => counts.confirmed ?? 0))} confirmed in ${plural(runs.length, 'run')}${refused > 0 ? `, ${count(refused)} refused` : ', none refused'}.`,
       kind: 'stack',
-      labelHeading,
-      labels,
+      ...ofRuns,
       series: [
         { name: 'confirmed', color: 'ok-solid', values: column(({ counts }) => counts.confirmed ?? 0) },
         { name: 'refused', color: 'fail-solid', values: column(({ counts }) => counts.refused ?? 0) },
@@ -62,8 +60,7 @@ export function pipelinePlots(
       title: 'Source rows',
       summary: `The last run read ${plural(last?.counts.read ?? 0, 'row')}, ${count(last?.counts.valid ?? 0)} of them valid.${type.guardsDeletes ? ' With fewer valid rows than the dashed line, deletes are withheld.' : ''}`,
       kind: 'line',
-      labelHeading,
-      labels,
+      ...ofRuns,
       series: [
         { name: 'read', color: 'info-solid', values: column(({ counts }) => counts.read ?? 0) },
         { name: 'valid', color: 'accent', values: column(({ counts }) => counts.valid ?? 0) },
@@ -78,8 +75,7 @@ export function pipelinePlots(
       unit: 'seconds',
       summary: `The stages of the last run took ${duration((last?.stages ?? []).reduce((ms, { durationMs }) => ms + durationMs, 0))}.`,
       kind: 'stack',
-      labelHeading,
-      labels,
+      ...ofRuns,
       series: [
         ...commonStages.map(([name, color]) => ({ name, color, values: stageSeconds((stage) => stage === name) })),
         { name: 'others', color: 'accent', values: stageSeconds((stage) => commonStages.every(([name]) => name !== stage)) },
@@ -93,8 +89,7 @@ export function pipelinePlots(
         'request',
       )}; ${runs.some(({ requests }) => requests > maxExaminedRequests) ? `of up to ${count(maxExaminedRequests)} in each run, ` : ''}${limited === 0 ? 'none was over the rate limit' : `${count(limited)} ${limited === 1 ? 'was' : 'were'} over the rate limit (429)`}.`,
       kind: 'stack',
-      labelHeading,
-      labels,
+      ...ofRuns,
       series: [
         { name: 'other requests', color: 'accent', values: column(({ requests, rateLimited }) => requests - rateLimited) },
         { name: 'over the rate limit', color: 'warn-solid', values: column(({ rateLimited }) => rateLimited) },
@@ -109,8 +104,7 @@ export function pipelinePlots(
           ? 'The last run sent nothing.'
           : `In the last run half of the requests were answered within ${Math.round(last.p50)} ms, 95 % within ${Math.round(last.p95 ?? last.p50)} ms.`,
       kind: 'line',
-      labelHeading,
-      labels,
+      ...ofRuns,
       series: [
         { name: 'half', color: 'accent', values: column(({ p50 }) => p50) },
         { name: '95 %', color: 'warn-solid', dash: true, values: column(({ p95 }) => p95) },

@@ -29,7 +29,7 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
               html`<tr>
                 <td class="right mono">${count(sample.line)}</td>
                 <td>${sample.message}</td>
-                ${columns.map((column) => html`<td>${cutText(cellOf(sample, columnsOf(sample.source), column), 80)}</td>`)}
+                ${columns.map((column) => html`<td>${cutText(sample.cells[columnsOf(sample.source).indexOf(column)] ?? '', 80)}</td>`)}
               </tr>`,
           ),
         })}
@@ -43,9 +43,4 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
 function shownColumns(columns: readonly string[], field: string): readonly string[] {
   const fieldColumn = columns.find((name) => name.toLowerCase() === field.toLowerCase())
   return fieldColumn === undefined ? columns.slice(0, 3) : [...columns.slice(0, 1), fieldColumn]
-}
-
-/** Returns a cell by its column; empty if the source does not have the column. */
-function cellOf(sample: RejectGroup['samples'][number], columns: readonly string[], column: string): string {
-  return sample.cells[columns.indexOf(column)] ?? ''
 }

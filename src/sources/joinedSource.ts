@@ -36,11 +36,7 @@ interface JoinedFile {
   readonly note: string
 }
 
-/**
- * Reads the whole joined file, then opens the source.
- *
- * @throws {RunError} as `open`, FILE_COLUMN_MISSING, JOIN_TOO_LARGE
- */
+/** Reads the whole joined file, then opens the source. @throws {RunError} as `open`, FILE_COLUMN_MISSING, JOIN_TOO_LARGE */
 export async function openJoined(
   definition: SourceDefinition,
   join: SourceJoin,

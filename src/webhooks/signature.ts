@@ -17,9 +17,7 @@ export function isChallengeToken(token: string): boolean {
   return tokenPattern.test(token)
 }
 
-/**
- * Returns true if `signature` is valid for the bytes under one of the secrets. Compares with all secrets, each in constant time.
- */
+/** Returns true if `signature` is valid for the bytes under one of the secrets. Compares with all secrets, each in constant time. */
 export function isSigned(body: Uint8Array, signature: string | undefined, secrets: readonly string[]): boolean {
   if (signature === undefined) return false
   const given = Buffer.from(signature)

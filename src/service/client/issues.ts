@@ -5,9 +5,7 @@ import { stringifyExact } from './decode.ts'
 
 /** One error of an answer. */
 export interface ServiceIssue {
-  /**
-   * Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty without a code.
-   */
+  /** Name (`INVALID_PARAMETER`), number as text (`89`), or last segment of a v2 problem type (`client-forbidden`). Empty without a code. */
   readonly code: string
   /** Message of the service. Shortened, without email addresses, phone numbers and digests (`redactServiceText`). May be empty. */
   readonly message: string

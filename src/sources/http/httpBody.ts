@@ -47,11 +47,7 @@ export class ResumableBody {
     this.#length = declaredLength(firstAnswer)
   }
 
-  /**
-   * Yields the bytes.
-   *
-   * @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, DIGEST_MISMATCH, or an error of `fetch`
-   */
+  /** Yields the bytes. @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, DIGEST_MISMATCH, or an error of `fetch` */
   async *read(): AsyncGenerator<Buffer> {
     yield* readResumable({
       part: (from, cause) => this.#part(from, cause),

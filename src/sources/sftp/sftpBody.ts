@@ -51,11 +51,7 @@ export class SftpBody {
     return this.#received
   }
 
-  /**
-   * Yields the bytes.
-   *
-   * @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, or an error that a new connection would not fix
-   */
+  /** Yields the bytes. @throws RunError FILE_TRUNCATED, SOURCE_CHANGED, or an error that a new connection would not fix */
   read(): AsyncGenerator<Buffer> {
     return readResumable({
       part: () => this.#readRest(),

@@ -82,7 +82,7 @@ export function draftPipeline(inspection: Inspection, target: Target, options: I
   const type = destinationOf(target.kind)
   const withoutMap = {
     source: { url: inspection.uri, ...(options.encoding === undefined ? {} : { encoding: options.encoding }), ...options.settings },
-    destination: settingsOf(target),
+    destination: { kind: target.kind, ...type.init?.settings(target.targetId, target.account ?? '') },
   }
   const { map, preset, recognizedPreset, openFields, needsShop, keyedBy, suggestions } = proposedMap(
     inspection,
@@ -239,11 +239,6 @@ function keyQuestion(type: Destination, keyedBy: readonly string[], inspection: 
     proposed,
     answered: (answer) => (answer === proposed ? { map: { ...options.map, key: keyedBy } } : question.answered(answer)),
   }
-}
-
-/** Returns the setting `destination` of the pipeline file. */
-function settingsOf({ kind, targetId, account }: Target): Readonly<Record<string, string>> {
-  return { kind, ...destinationOf(kind).init?.settings(targetId, account ?? '') }
 }
 
 /** Resolves the settings. Only options can be invalid, because all other values are generated. @throws {UsageError} `INVALID_VALUE` */

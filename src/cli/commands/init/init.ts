@@ -73,11 +73,7 @@ function freePath(context: Context, name: string, options: InitOptions): string 
   })
 }
 
-/**
- * Checks that no other pipeline without `credentials:` has the same destination.
- *
- * @throws {UsageError} `DESTINATION_TAKEN`
- */
+/** Checks that no other pipeline without `credentials:` has the same destination. @throws {UsageError} `DESTINATION_TAKEN` */
 async function checkConflicts(context: Context, target: Target, options: InitOptions): Promise<void> {
   if (!existsSync(context.pipelines)) return
   const { pipelines, conflicting } = await loadPipelines(context.pipelines, context.config().env)

@@ -29,11 +29,7 @@ export interface Inspection {
 
 const maxInspectedRows = 200
 
-/**
- * Reads the first rows and keeps them, so that several `map:` settings can be tried on them.
- *
- * @throws {RunError} as `openSource`
- */
+/** Reads the first rows and keeps them, so that several `map:` settings can be tried on them. @throws {RunError} as `openSource` */
 export async function inspectSource(context: Context, definition: SourceDefinition): Promise<Inspection> {
   try {
     return await readFirstRows(context, definition)
