@@ -1,6 +1,6 @@
 import { ConfigError, SluiceError, type Problem } from '../../errors.ts'
 import { hideSecrets, type Secret } from '../../config/secret.ts'
-import { connectionFault, diskFault, isConnectionFault, isConnectionLost } from '../../db/connectionFault.ts'
+import { connectionFault, diskFault, isConnectionFault, isConnectionLost, statementFault } from '../../db/connectionFault.ts'
 import { redactPersonalData } from '../../mapping/redactPersonalData.ts'
 import { isUnknownName, type ErrorCode } from '../../model/errorCodes.ts'
 import { recordOf } from '../../unknownValue.ts'
@@ -56,14 +56,7 @@ export function presentError(error: unknown, secrets: readonly Secret[] = []): P
       where: null,
       hint: `npm install ${missing}`,
     }
-  const fault = databaseFault(error, code)
-  if (fault !== undefined)
-    return {
-      code: 'DATABASE_FAILED',
-      message: `the database failed (${fault})`,
-      where: 'database',
-      hint: 'sluice doctor',
-    }
+  if (isDatabaseFault(error, code)) return presentError(statementFault(error), secrets)
   return {
     code: 'INTERNAL',
     message: hide(`internal error (please report): ${error instanceof Error ? error.message : String(error)}`),
@@ -106,16 +99,14 @@ export function stackLines(error: unknown, level: string | undefined): string {
 }
 
 /**
- * Returns the code of a fault of the database, or `connection lost`. Undefined for any other error. Returns no text of Postgres, because it
- * may contain values. The faults are:
+ * Returns true for a fault of the database:
  * - a lost connection
  * - a server that failed, was stopped or has no resources
  * - a cancelled statement
  * - a read-only database, or missing rights
  */
-function databaseFault(error: unknown, code: string): string | undefined {
-  if (/^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code)) return code
-  return isConnectionLost(error) ? 'connection lost' : undefined
+function isDatabaseFault(error: unknown, code: string): boolean {
+  return /^(?:08|53|57|58)...$|^(?:25006|42501)$|^(?:ECONNRESET|ECONNREFUSED|EPIPE|ETIMEDOUT)$/.test(code) || isConnectionLost(error)
 }
 
 interface SystemFacts {

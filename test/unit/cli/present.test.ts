@@ -64,6 +64,16 @@ test('a connection that fails later names the address that the pool tried', () =
   expect(refused({}).message).toBe('no database server listens on DATABASE_URL')
 })
 
+test('a standby that accepts no statement of a command is named, with the primary as the hint', () => {
+  const error = Object.assign(new Error('cannot execute LISTEN during recovery'), { code: '25006' })
+  expect(presentError(error)).toMatchObject({
+    code: 'DATABASE_FAILED',
+    message: expect.stringContaining('read-only') as unknown,
+    where: 'database',
+    hint: 'point DATABASE_URL at the primary, then the same command again',
+  })
+})
+
 test.for([
   ['EPERM', 'NO_PERMISSION', 'no permission: a/b'],
   ['ENOTDIR', 'FILE_MISSING', 'a folder of the path is a file: a/b'],
