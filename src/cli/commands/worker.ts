@@ -1,4 +1,5 @@
-import { startWorker } from '../../jobs/index.ts'
+import { UsageError } from '../../errors.ts'
+import { startWorker, type JobDeps } from '../../jobs/index.ts'
 import { writeResult, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
@@ -12,8 +13,10 @@ export const run: CommandRun = async (context, invocation) => {
     context,
     async ({ deps }) => {
       const sets = new Set(await credentialSets(context))
-      const worker = await startWorker(jobDeps(context, deps))
+      const ownDeps = jobDeps(context, deps, undefined, sets)
+      const worker = await startWorker(ownDeps)
       const others = await startForNamedCredentials(context, sets, options, startWorker)
+      await logUnusableFiles(ownDeps, context.pipelines)
       writeResult(context, { workerId: deps.workerId }, `worker ${deps.workerId} is up\n`)
       await untilAborted(context.signal)
       await Promise.all([worker.stop(), others.stop()])
@@ -21,4 +24,14 @@ export const run: CommandRun = async (context, invocation) => {
     },
     options,
   )
+}
+
+/** Logs the pipelines of which this worker takes no run. Without a readable folder it takes none, and only helps to send. */
+async function logUnusableFiles({ loadPipelines, log }: JobDeps, folder: string): Promise<void> {
+  try {
+    await loadPipelines()
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    log.warn({ code: error.code, where: folder }, `${error.message}: this worker takes no run, and only helps to send plans`)
+  }
 }

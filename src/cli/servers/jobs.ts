@@ -12,10 +12,11 @@ import type { Pipeline } from '../../model/pipeline.ts'
 /**
  * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
  * These functions return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the
- * environment. With `sets`, `loadPipelines` also logs each text of `unservedPipelines` once. Closes standard input.
+ * environment. With `sets`, `loadPipelines` also logs the errors of the files and the texts of `unservedPipelines`, each when it first
+ * appears. One process logs them only once, so only its dependencies for the environment get `sets`. Closes standard input.
  */
 export function jobDeps(context: Context, deps: EngineDeps, credentials?: string, sets?: ReadonlySet<string | undefined>): JobDeps {
-  const warned = new Set<string>()
+  let logged = new Set<string>()
   // A run of a pipeline that reads standard input would wait for the terminal of this process.
   process.stdin.destroy()
   return {
@@ -27,10 +28,14 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
     },
     async loadPipelines() {
       const loaded = await loadPipelines(context.pipelines, context.config().env)
-      for (const error of loaded.errors) deps.log.error({ code: error.code, where: error.where }, error.message)
-      for (const text of sets === undefined ? [] : unservedPipelines(loaded.pipelines, sets)) {
-        if (!warned.has(text)) deps.log.error({}, text)
-        warned.add(text)
+      if (sets !== undefined) {
+        const errors = [
+          ...loaded.errors.map(({ code, where, message }) => ({ fields: { code, where }, text: message })),
+          ...unservedPipelines(loaded.pipelines, sets).map((text) => ({ fields: {}, text })),
+        ]
+        const present = new Map(errors.map((error) => [JSON.stringify(error), error]))
+        for (const [key, { fields, text }] of present) if (!logged.has(key)) deps.log.error(fields, text)
+        logged = new Set(present.keys())
       }
       return { ...loaded, pipelines: loaded.pipelines.filter((pipeline) => pipeline.credentials === credentials) }
     },

@@ -1,9 +1,11 @@
 /** Pause, resume and cancel from the command line, and who did what in `show`. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { ended, printed } from './support.ts'
 import { customersYaml, feed, json, shopYaml, workspace } from './workspace.ts'
 
 const { username } = userInfo()
@@ -119,3 +121,33 @@ test('a pipeline with an invalid file is paused and resumed at the destination o
   expect(await shop.here(['pause', '*'])).toMatchObject({ code: 2, stderr: expect.stringContaining('PIPELINE_INVALID') as string })
   expect(await shop.db.query('select from sluice.pipeline_pause')).toEqual([])
 })
+
+test('a worker logs at its start which pipelines it cannot run, and a scheduler logs a problem once', { timeout: 150_000 }, async () => {
+  await using shop = await workspace()
+  const env = { SLUICE_LOG_FORMAT: 'json' }
+  const logOf = async (args: readonly string[], options: { readonly waitMs?: number } = {}) => {
+    const child = shop.start(args, { env })
+    const outcome = ended(child)
+    await printed(child, /(?:is up|serving on)/)
+    await sleep(options.waitMs ?? 0)
+    child.kill('SIGTERM')
+    return (await outcome).stderr
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line): unknown => JSON.parse(line))
+  }
+  rmSync(join(shop.folder, 'pipelines'), { recursive: true })
+  expect(await logOf(['worker'])).toMatchObject([{ code: 'PIPELINES_MISSING', msg: expect.stringContaining('takes no run') as string }])
+
+  // A machine of a worker often lacks a variable that the machine of `serve` has.
+  shop.write('sluice.yaml', credentialsYaml)
+  mkdirSync(join(shop.folder, 'pipelines'))
+  shop.write('pipelines/shop.yaml', `${shopYaml}credentials: staging\n`)
+  const missing = [{ code: 'PIPELINE_INVALID', msg: expect.stringContaining('STAGING_TOKEN') as string }]
+  expect(await logOf(['worker'])).toMatchObject(missing)
+  expect(await logOf(['serve', '--port', '0'], { waitMs: 16_000 })).toMatchObject(missing)
+})
+
+const credentialsYaml = `credentials:
+  staging: { consumer_key: key, consumer_secret: secret, access_token: "\${STAGING_TOKEN}", access_token_secret: secret }
+`
