@@ -1,4 +1,6 @@
 /** Builds the web application: health, metrics, API and dashboard. Host and origin are checked for all paths but `/health` and `/ready`. */
+import type { RequestListener } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
 import { Hono, type Context } from 'hono'
 import { compress } from 'hono/compress'
 import { secureHeaders } from 'hono/secure-headers'
@@ -27,7 +29,14 @@ import { layout, type Frame } from './layout.ts'
 import { messagePage, signInPage } from './pages/message.ts'
 import { render } from './render.ts'
 
-export function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
+/** Builds the application as a listener of a `node:http` server. */
+export function createWebListener(deps: ServerDeps): RequestListener {
+  // A probe over HTTP 1.0 sends no host (HAProxy's `option httpchk`). `hostname` completes its address; the host check rejects other paths.
+  const answer = getRequestListener(createWebApp(deps).fetch, { overrideGlobalObjects: false, hostname: 'localhost' })
+  return (request, response) => void answer(request, response)
+}
+
+function createWebApp(deps: ServerDeps): Hono<ServerEnv> {
   const app = new Hono<ServerEnv>()
   // A cache between browser and server may store an answer without this header. Some store every CSV, and give it to any caller.
   app.use(async (c, next) => {

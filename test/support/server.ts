@@ -1,10 +1,9 @@
 /** The dashboard and API over real HTTP, on the database and sandbox of an engine under test. */
-import { getRequestListener } from '@hono/node-server'
 import { createServer, request, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { requireSafeAccess, type AccessSettings } from '../../src/api/access.ts'
-import { createWebApp } from '../../src/dashboard/app.ts'
+import { createWebListener } from '../../src/dashboard/app.ts'
 import type { ServerDeps } from '../../src/dashboard/deps.ts'
 import { startWorker, type Worker } from '../../src/jobs/index.ts'
 import { loadPipeline, loadPipelines } from '../../src/pipeline/load.ts'
@@ -60,8 +59,7 @@ export async function startServer(
     examine: async () => [{ check: 'database', state: 'ok', message: 'Postgres' }],
     ...options.deps,
   }
-  const answer = getRequestListener(createWebApp(deps).fetch, { overrideGlobalObjects: false })
-  const server = createServer((incoming, outgoing) => void answer(incoming, outgoing))
+  const server = createServer(createWebListener(deps))
   await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return {

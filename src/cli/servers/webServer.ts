@@ -1,8 +1,7 @@
 /** Starts the server of `serve` and `demo --keep`: dashboard, API, health, metrics and webhook receiver on one port, and alerts. */
-import { getRequestListener } from '@hono/node-server'
 import { requireSafeAccess, type AccessSettings } from '../../api/access.ts'
 import type { Config, CompleteServiceSettings } from '../../config/config.ts'
-import { createWebApp } from '../../dashboard/app.ts'
+import { createWebListener } from '../../dashboard/app.ts'
 import { loadPipeline, loadPipelines } from '../../pipeline/load.ts'
 import { ConfigError, UsageError } from '../../errors.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
@@ -64,7 +63,7 @@ export async function receiverNames(pipelines: string, variables: Variables): Pr
 export async function startWebServer(context: Context, deps: EngineDeps, options: WebServerOptions): Promise<HttpServer> {
   const { config, service, host, port } = options
   const serviceFor = async (pipeline: Pipeline) => (pipeline.credentials === undefined ? deps.service : identityOf(context, pipeline))
-  const app = createWebApp({
+  const listener = createWebListener({
     db: deps.db,
     clock: context.clock,
     log: deps.log,
@@ -84,14 +83,13 @@ export async function startWebServer(context: Context, deps: EngineDeps, options
       examineAll({ ...context, stderr: { ...context.stderr, isTTY: false } }),
     ),
   })
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false })
   const server = await startHttpServer(context, {
     db: deps.db,
     config,
     service,
     host,
     port,
-    onOtherRequest: (request, response) => void answer(request, response),
+    onOtherRequest: listener,
   })
   const alerts = startAlerts({
     db: deps.db,

@@ -353,6 +353,19 @@ test('a request with no body, a chunked body or none of its length is answered a
   expect(await raw('POST /nope')).toBe('HTTP/1.1 404 Not Found')
 })
 
+test('a probe without a host, as HTTP 1.0 permits, is answered; other paths reject it', async () => {
+  await using engine = await engineUnderTest()
+  await using server = await startServer(engine)
+  const statusOf = async (path: string): Promise<string> => {
+    const socket = connect(server.port, '127.0.0.1')
+    socket.write(`GET ${path} HTTP/1.0\r\n\r\n`)
+    return (await text(socket)).split('\r\n')[0] ?? ''
+  }
+  expect(await statusOf('/health')).toBe('HTTP/1.1 200 OK')
+  expect(await statusOf('/ready')).toBe('HTTP/1.1 200 OK')
+  for (const path of ['/', '/metrics', '/api/runs']) expect(await statusOf(path)).toBe('HTTP/1.1 421 Misdirected Request')
+})
+
 test('with a token configured every call of the API needs it', async () => {
   await using engine = await shop()
   await using server = await startServer(engine, { access: { token: 'correct-horse' } })
