@@ -1,6 +1,7 @@
 /** Stops runs and erasures in a database that is a copy of another one, or was restored from a dump. */
 import { countSyncedElsewhere, bindToThisDatabase } from '../db/destinations.ts'
 import { RunError } from '../errors.ts'
+import { plural } from '../format.ts'
 import type { EngineDeps } from './engine.ts'
 
 /**
@@ -28,9 +29,20 @@ export async function assertAllSyncedHere({ db, service }: Pick<EngineDeps, 'db'
   if (elsewhere > 0) throw copiedError('destinations of these credentials were synced from another database', 'forget')
 }
 
+const adoptHint =
+  'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)'
+
+/** Returns message and hint for a database in which `elsewhere` destinations were last synced from another one. */
+export function copiedFinding(elsewhere: number): { readonly message: string; readonly hint: string } {
+  return {
+    message: `this database is a copy, or was restored from a dump: ${plural(elsewhere, 'destination')} last synced from another database`,
+    hint: adoptHint,
+  }
+}
+
 function copiedError(reason: string, where: string): RunError {
   return new RunError('DATABASE_COPIED', `${reason}: this one is a copy, or was restored from a dump. Nothing was sent.`, {
     where,
-    hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
+    hint: adoptHint,
   })
 }

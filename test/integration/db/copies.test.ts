@@ -54,10 +54,12 @@ test('K9: a copy of the database sends nothing until it is adopted, and the orig
   expect((await doctor()).stdout).toMatch(
     /failed +database +this database is a copy, or was restored from a dump: 1 destination last synced from another/,
   )
+  const status = () => sluiceHere(['status'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
+  expect((await status()).stdout).toMatch(/DATABASE_COPIED +this database is a copy/)
   const adopt = () => sluiceHere(['db', 'adopt'], { cwd: engine.folder, env: { ...engine.env, DATABASE_URL: elsewhere.url } })
   expect(await adopt()).toMatchObject({ code: 0, stdout: expect.stringContaining('1 destination adopted') as unknown })
   expect(await adopt()).toMatchObject({ code: 0, stdout: 'nothing to do: no destination was last synced from another database\n' })
-  expect((await doctor()).stdout).not.toContain('this database is a copy')
+  for (const examine of [doctor, status]) expect((await examine()).stdout).not.toContain('this database is a copy')
   expect(await isSharedPlan(elsewhere.db, planId, engine.deps.service)).toBe(false)
   expect(await runPipeline(copied, pipeline, { trigger: 'manual', full: true })).toMatchObject({ status: 'succeeded' })
 })

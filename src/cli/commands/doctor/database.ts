@@ -1,9 +1,9 @@
 import { embeddedFreeBytes } from '../../../db/embedded/server.ts'
 import { countSyncedElsewhere } from '../../../db/destinations.ts'
 import { migrationStatus } from '../../../db/migrate.ts'
+import { copiedFinding } from '../../../sync/databaseCopy.ts'
 import type { Context } from '../../context.ts'
 import { withStore } from '../../store.ts'
-import { plural } from '../../terminal/text.ts'
 import { clockWarningS } from './clock.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineRights } from './rights.ts'
@@ -26,13 +26,7 @@ export async function examineDatabase(context: Context, report: ReportFinding): 
         message: `Postgres ${server?.server_version.split(' ')[0] ?? ''}${store.isEmbedded ? ', embedded' : ''}, migrations ${applied} of ${known}`,
       })
       const elsewhere = await countSyncedElsewhere(store.db)
-      if (elsewhere > 0)
-        report({
-          check: 'database',
-          state: 'failed',
-          message: `this database is a copy, or was restored from a dump: ${plural(elsewhere, 'destination')} last synced from another database`,
-          hint: 'only if this database replaces the other one: sluice db adopt; a copy for tests needs other credentials (docs/database.md#copies)',
-        })
+      if (elsewhere > 0) report({ check: 'database', state: 'failed', ...copiedFinding(elsewhere) })
       if (store.isEmbedded) examineDisk(embeddedFreeBytes(context.config().dataDir), report)
       await examineRights(store, report)
       // Leases and schedules use the database's clock, deadlines the clock of this machine.

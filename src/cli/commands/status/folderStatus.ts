@@ -2,7 +2,7 @@
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
 import { ConfigError, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
-import { destinationsOfRuns } from '../../../db/destinations.ts'
+import { countSyncedElsewhere, destinationsOfRuns } from '../../../db/destinations.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { nextTickAfter } from '../../../jobs/cronTicks.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
@@ -10,6 +10,7 @@ import type { ServiceIdentity } from '../../../sync/engine.ts'
 import { environmentsByPipeline } from '../../../sync/reports/environmentsByPipeline.ts'
 import { pausesByPipeline } from '../../../sync/reports/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/reports/status.ts'
+import { copiedFinding } from '../../../sync/databaseCopy.ts'
 import type { Context } from '../../context.ts'
 import { pipelinesToCheck } from '../../pipelines.ts'
 import { identityIfConfigured, identityOf } from '../../services.ts'
@@ -36,7 +37,7 @@ export interface PipelineStatus extends PipelineState {
 
 export interface FolderStatus {
   readonly pipelines: readonly PipelineStatus[]
-  /** Other problems: invalid files, two pipelines with the same destination, no scheduler. */
+  /** Other problems: a copied database, invalid files, two pipelines with the same destination, no scheduler. */
   readonly needs: readonly Need[]
 }
 
@@ -74,10 +75,12 @@ export async function folderStatus(context: Context, db: Database, patterns: rea
       lastSuccessAgeS: ageMs === null ? null : Math.round(ageMs / 1000),
     }
   })
+  const elsewhere = await countSyncedElsewhere(db)
   const hasSchedules = pipelines.some(({ schedule }) => schedule !== undefined)
   return {
     pipelines: statuses,
     needs: [
+      ...(elsewhere > 0 ? [{ code: 'DATABASE_COPIED', ...copiedFinding(elsewhere) }] : []),
       ...errors.map(({ code, message, hint, where }) => ({
         code,
         message,
