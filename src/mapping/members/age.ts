@@ -39,7 +39,7 @@ const ageNames =
 const groupNames =
   /^(?:age (?:group|range|bracket|band)|altersgruppe|tranche d age|(?:rango|grupo) de edad|fascia d eta|faixa etaria|leeftijds ?(?:groep|categorie)|grupa wiekowa|alders ?(?:gruppe|grupp)|возрастная группа)$/
 const birthNames =
-  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth (?:dt|dob)|dob|d o b|birth ?year|year of birth|born(?: on)?|yob|geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|gbdat|jahrgang|(?:date|annee) (?:de )?naissance|nee? (?:e )?le|nacimiento|(?:fecha|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:data|dt) (?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data urodzenia|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: c)?$/
+  /^(?:birth ?date|birth ?day|b ?day|date ?(?:of ?)?birth|birth|brthdt|birth ?(?:dt|dob)|ox ?birth ?date|dob|d o b|birth ?(?:year|yr)|year of birth|(?:when were you )?born(?: on)?|yob|(?:d )?geburts ?(?:datum|tag|jahr)|geb ?(?:datum|dat)|geb(?:oren)? am|gbdat|jahrgang|(?:date?|annee) ?(?:de )?naiss(?:ance)?|nee? (?:e )?le|nacimiento|(?:fecha|fec|ano|f) (?:de )?nac(?:imiento)?|cumpleanos|data (?:di )?nascita|nato il|anno di nascita|(?:(?:data|dt) ?)?(?:de )?nasc(?:imento)?|geboorte ?(?:datum|jaar)|data ur(?:odzenia)?|fodelse ?(?:datum|dag|ar)|fødsels ?(?:dato|dag|ar)|syntyma ?(?:aika|paiva|vuosi)|dogum ?(?:tarihi|gunu|y[iı]l[iı])|datum (?:narozeni|narodenia|rodenja|rojstva)|szuletesi (?:datum|ido|ev)|data nasterii|дата рождения|год рождения|дата народження|дата на раждане|ημερομηνια γεννησης|生年月日|誕生日|生日|出生日期|出生年月|생년월일|생일|تاريخ الميلاد|תאריך לידה)(?: (?:p?c|utc|date|at|required))?$/
 
 /** Note in brackets at the end of a name: `Date of birth (DD/MM/YYYY)`, `Alder (år)`. */
 const noteAtEnd = /[([]([^()[\]]*)[)\]]\s*$/
@@ -51,7 +51,7 @@ const unitNote =
   /\b(?:days?|weeks?|months?|tagen?|wochen?|monaten?|jours|semaines|mois|dias|semanas|meses|giorni|settimane|mesi|dagen|weken|maanden|dni|tygodnie|miesiace)\b/
 /** Words for the customer at the start of a name: `Customer date of birth`. */
 const customerPrefix =
-  /^(?:what is your|what s your|(?:please )?enter your|customer|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
+  /^(?:wh(?:at|en) is your|wh(?:at|en) s your|(?:please )?enter your|customers?|cust|contact|person|personal|profile|user|member|subscriber|client|billing|your) /
 /** Matches the path of a person in JSON or XML. Below another path, an age may be that of a subscription or order. */
 const personPath = /(?:^|\.)(?:customer|contact|person|profile|user|member|demographics|attributes|properties|traits|fields|data)$/i
 /** Matches an age in days, weeks or months. It is not read (docs/consent.md#children). */
