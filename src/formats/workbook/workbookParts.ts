@@ -57,7 +57,7 @@ export interface WorkbookParts {
 
 /**
  * Reads the parts that a sheet refers to. Keeps the shared texts in memory: most of the text of a workbook. `requested`: name of the sheet;
- * undefined for the first sheet.
+ * undefined for the first sheet that is not hidden.
  *
  * @throws RunError WRONG_FORMAT if the archive is not a workbook, or if the sheet does not exist
  *
@@ -81,10 +81,13 @@ export async function readWorkbookParts(
   const relations = await readRelations(archive, main, name)
   // A chart, dialog or macro sheet has no table.
   const sheets = attributesAt(workbook, 'workbook', 'sheets', 'sheet')
-    .map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '' }))
+    .map((sheet) => ({ name: sheet['name'] ?? '', id: sheet['id'] ?? '', isHidden: /hidden/i.test(sheet['state'] ?? '') }))
     .filter(({ id }) => ['worksheet', undefined].includes(relations.typeOf(id)))
   const [settings] = attributesAt(workbook, 'workbook', 'workbookPr')
-  const sheet = requested === undefined ? sheets[0] : sheets.find((candidate) => candidate.name === requested)
+  const sheet =
+    requested === undefined
+      ? (sheets.find(({ isHidden }) => !isHidden) ?? sheets[0])
+      : sheets.find((candidate) => candidate.name === requested)
   if (sheet === undefined) throw missingSheetError(sheets, name)
   const part = relations.byId(sheet.id)
   if (part === undefined || !archive.has(part))

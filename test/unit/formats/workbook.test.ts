@@ -27,6 +27,17 @@ describe('Excel workbooks', () => {
     const { rows } = await read(workbook(`${header}<row r="2"><c r="A2"><v>${stored}</v></c></row>`))
     expect(rows[0]?.cells[0]).toBe(text)
   })
+  test.each(['hidden', 'veryHidden'])('a sheet that is %s is read only by its name, or if all are', async (state) => {
+    const parts = (...states: readonly string[]) => ({
+      'xl/workbook.xml': `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Old" sheetId="2" state="${states[0]}" r:id="r2"/><sheet name="Products" sheetId="1" state="${states[1]}" r:id="r1"/></sheets></workbook>`,
+    })
+    const rowOf = (value: string) => `${header}<row r="2"><c r="A2"><v>${value}</v></c></row>`
+    const ids = async (bytes: Buffer, sheet?: string) =>
+      (await read(bytes, sheet === undefined ? {} : { sheet })).rows.map(({ cells }) => cells[0])
+    const bytes = workbook(rowOf('7'), { second: rowOf('6'), parts: parts(state, 'visible') })
+    expect([await ids(bytes), await ids(bytes, 'Old')]).toEqual([['7'], ['6']])
+    expect(await ids(workbook(rowOf('7'), { second: rowOf('6'), parts: parts(state, state) }))).toEqual(['6'])
+  })
   test('a sheet is read by its name; another name lists the sheets', async () => {
     const bytes = workbook(header, { second: '<row r="1"><c r="A1" t="str"><v>key</v></c></row><row r="2"><c r="A2"><v>7</v></c></row>' })
     const { rows, end } = await read(bytes, { sheet: 'Old' })
