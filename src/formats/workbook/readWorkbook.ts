@@ -20,7 +20,7 @@ const maxWorkbookBytes = 256 * 1_048_576
 const minHeaderSample = 50
 
 /**
- * Reads one sheet of an Excel workbook (.xlsx), the first or the named one, row by row. Numbers become the shortest exact text, dates ISO
+ * Reads one sheet of an Excel workbook (.xlsx), the first visible or the named one, row by row. Numbers become the shortest exact text, dates ISO
  * 8601, and booleans `true` and `false`. Error values (`#N/A`) are texts. Formulas become their stored result.
  *
  * No existing library fits. Each reads a whole sheet into memory or is not maintained, and none limits sizes during decompression. 200,000
@@ -225,8 +225,9 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   if (isDate) return dateText(number, workbook.countsFrom1904)
   // From here on, the text of the double may have other digits than the stored number, such as those of another id.
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) return value
-  // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered.
-  const text = String(number)
+  // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered. A computed number may
+  // be a little off, such as 1169.1000000000001. Excel shows and keeps 15 digits.
+  const text = String(Number.isInteger(number) ? number : Number(number.toPrecision(15)))
   return text.includes('e') ? value : text
 }
 

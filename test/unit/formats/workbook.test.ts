@@ -27,6 +27,17 @@ describe('Excel workbooks', () => {
     const { rows } = await read(workbook(`${header}<row r="2"><c r="A2"><v>${stored}</v></c></row>`))
     expect(rows[0]?.cells[0]).toBe(text)
   })
+  test.for([
+    ['1169.1000000000001', '1169.1'],
+    ['23.788099999999996', '23.7881'],
+    ['999.90000000000009', '999.9'],
+    ['0.15000000000000002', '0.15'],
+    ['-0.1', '-0.1'],
+    ['19.99', '19.99'],
+  ] as const)('the computed number %s has the digits that Excel shows', async ([stored, text]) => {
+    const { rows } = await read(workbook(`${header}<row r="2"><c r="A2"><f>B2*0.9</f><v>${stored}</v></c></row>`))
+    expect(rows[0]?.cells[0]).toBe(text)
+  })
   test.each(['hidden', 'veryHidden'])('a sheet that is %s is read only by its name, or if all are', async (state) => {
     const parts = (...states: readonly string[]) => ({
       'xl/workbook.xml': `<workbook xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"><sheets><sheet name="Old" sheetId="2" state="${states[0]}" r:id="r2"/><sheet name="Products" sheetId="1" state="${states[1]}" r:id="r1"/></sheets></workbook>`,
