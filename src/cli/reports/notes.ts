@@ -1,3 +1,4 @@
+import { redactPersonalData } from '../../mapping/redactPersonalData.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { count, safe } from '../terminal/text.ts'
 
@@ -15,7 +16,7 @@ export function noteLines(notes: readonly WarningSummary[]): readonly string[] {
   for (const note of notes) {
     const columns = lists[note.code]
     if (columns === undefined || /did you mean|map: \{/.test(note.message)) lines.push(noteLine(note))
-    else if (note.code !== 'COLUMN_UNKNOWN' || !named.has(note.field)) columns.push(note.field)
+    else if (note.code !== 'COLUMN_UNKNOWN' || !named.has(note.field)) columns.push(redactPersonalData(note.field))
   }
   const meanings = {
     COLUMN_SPELLED: 'column names matched ignoring case',

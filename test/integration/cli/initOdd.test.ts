@@ -100,3 +100,25 @@ test('a template of a marketplace with 509 columns is read, and one with 529 is 
   const rejected = await check(520)
   expect([rejected.code, rejected.stdout]).toEqual([1, expect.stringContaining('the header has 529 columns, the limit is 512')])
 })
+
+test('personal data in the first row of a file without a header is masked', async () => {
+  const cwd = emptyFolder()
+  mkdirSync(join(cwd, 'pipelines'))
+  const init = (file: string, ...more: readonly string[]) =>
+    sluiceHere(['init', 'people', '--source', file, '--audience', '1nmth', '--account', '18ce54d4x5t', ...more], { cwd })
+  const raw = /jo@example\.com|212-555-0101/
+  // A table of fixed width has one column, so its first row counts as the header.
+  writeFileSync(join(cwd, 'fixed.txt'), '0001 DOE   jo@example.com   +1-212-555-0101\n0002 ROE   al@example.com   +1-212-555-0102\n')
+  writeFileSync(join(cwd, 'names.csv'), 'Jo <jo@example.com>;x\nAl <al@example.com>;y\n')
+  for (const outcome of [await init('fixed.txt'), await init('names.csv'), await init('names.csv', '--map', 'email=mail')]) {
+    expect(outcome).toMatchObject({ code: 2, stderr: expect.stringContaining('j***@e***.com') })
+    expect(outcome.stderr).not.toMatch(raw)
+  }
+  writeFileSync(join(cwd, 'notes.csv'), 'id,email,"asked by jo@example.com"\n1,al@example.com,x\n2,bo@example.com,y\n')
+  const written = await init('notes.csv', '--json')
+  const texts = [written, await sluiceHere(['check', 'people'], { cwd })].map(({ stdout, stderr }) => stdout + stderr)
+  for (const text of [...texts, readFileSync(join(cwd, 'pipelines', 'people.yaml'), 'utf8')]) {
+    expect(text).not.toMatch(raw)
+    expect(text).toContain('j***@e***.com')
+  }
+})

@@ -4,6 +4,7 @@ import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
 import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
 import { unconsentedFileWarnings } from '../../../mapping/members/bindTests.ts'
+import { redactPersonalData } from '../../../mapping/redactPersonalData.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
 import { rejectIfEnded } from '../../../sync/read/endedMembership.ts'
 import { createCheckingMapper, type CheckingMapper } from '../../../sync/read/sourceQuality.ts'
@@ -129,7 +130,7 @@ export class RowTally {
       suppressed: this.#suppressed,
       filtered: this.#filtered,
       duplicates: this.#duplicates,
-      columns: this.#columns,
+      columns: this.#columns.map(redactPersonalData),
       mapping: this.#mapping,
       records: this.#records,
       rejects: this.#rejects,
@@ -163,7 +164,9 @@ function sampleOf(record: MappedRecord, row: Row, masked: readonly string[]): Sa
   if (record.kind === 'product') {
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }
-  const fields = Object.fromEntries(row.columns.map((column, i) => [column, masked[i] ?? '']).filter(([, value]) => value !== ''))
+  const fields = Object.fromEntries(
+    row.columns.map((column, i) => [redactPersonalData(column), masked[i] ?? '']).filter(([, value]) => value !== ''),
+  )
   return { line: record.line, fields, identifiers: record.identifiers.map(describeIdentifier), desired: record.desired }
 }
 

@@ -1,6 +1,7 @@
 import { RunError } from '../../../errors.ts'
 import type { SourceDefinition } from '../../../model/pipeline.ts'
 import type { Row } from '../../../model/record.ts'
+import { maskedExcerpt } from '../../../mapping/redactPersonalData.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Context } from '../../context.ts'
 import { safe } from '../../terminal/text.ts'
@@ -77,6 +78,6 @@ async function readFirstRows(context: Context, definition: SourceDefinition): Pr
 export function columnNames({ columns }: Inspection): string {
   return `${columns
     .slice(0, 20)
-    .map((column) => safe(column.slice(0, 60)))
+    .map((column) => safe(maskedExcerpt(column)))
     .join(', ')}${columns.length > 20 ? ' …' : ''}`
 }

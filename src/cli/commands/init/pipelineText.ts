@@ -1,5 +1,6 @@
 import { inPipelineKeys, valuesText } from '../../../mapping/consent/consentText.ts'
 import { fieldsText } from '../../reports/check.ts'
+import { redactPersonalData } from '../../../mapping/redactPersonalData.ts'
 import { safe } from '../../terminal/text.ts'
 import type { Draft } from './draft.ts'
 import type { Inspection } from './inspection.ts'
@@ -66,7 +67,7 @@ function mapLines({ settings, recognized, suggestions, unused, pipeline }: Draft
     ...(removes && map?.['remove'] === undefined
       ? ['# Only this removes people from the list: map: { remove: { column: status, values: [resubscribed] } }']
       : []),
-    ...(unused.length === 0 ? [] : commentLines(`Not used: ${safe(unused.join(', '))}`)),
+    ...(unused.length === 0 ? [] : commentLines(`Not used: ${safe(unused.map(redactPersonalData).join(', '))}`)),
     '',
   ]
 }

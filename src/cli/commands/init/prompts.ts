@@ -4,6 +4,7 @@ import { EncodingError } from '../../../formats/encodingError.ts'
 import { FileError } from '../../../formats/fileError.ts'
 import { resolvePipeline } from '../../../pipeline/resolve.ts'
 import { columnForField } from '../../../mapping/headerWords.ts'
+import { maskedExcerpt } from '../../../mapping/redactPersonalData.ts'
 import { sourceTypeOf } from '../../../sources/sourceAddress.ts'
 import type { Context } from '../../context.ts'
 import type { Prompt } from '../../terminal/prompt.ts'
@@ -264,8 +265,8 @@ function requireUsableRow(draft: Draft, options: InitOptions, target: Target): v
 }
 
 function shownColumn(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value)
-  return typeof value === 'object' && value !== null && 'column' in value ? JSON.stringify(value.column) : 'its columns'
+  const column = typeof value === 'object' && value !== null && 'column' in value ? value.column : value
+  return typeof column === 'string' ? JSON.stringify(maskedExcerpt(column)) : 'its columns'
 }
 
 /**

@@ -5,6 +5,7 @@ import { shownAddress } from '../../../shownAddress.ts'
 import { count, fold, hintText, plural, safe } from '../../terminal/text.ts'
 import type { Output } from '../../context.ts'
 import { inPipelineKeys } from '../../../mapping/consent/consentText.ts'
+import { redactPersonalData } from '../../../mapping/redactPersonalData.ts'
 import type { Draft } from './draft.ts'
 import { dotenvFile, type WrittenEnvironment } from './environment.ts'
 import type { Inspection } from './inspection.ts'
@@ -19,7 +20,7 @@ export function reportDocument(draft: Draft, inspection: Inspection, env: Writte
     source: {
       uri: shownAddress(inspection.uri),
       detected: inspection.detected,
-      columns: inspection.columns,
+      columns: inspection.columns.map(redactPersonalData),
       mapping: recognized,
       rows: inspection.rows.length,
       valid,
