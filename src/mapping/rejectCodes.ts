@@ -210,6 +210,10 @@ export const recordCodes = {
     'An optional field was left out: the service does not accept its value.',
     'Correct the value, or map your words: gender and age_group in options.values, color with the map transform.',
   ),
+  VALUES_LEFT_OUT: warning(
+    'A field has several different values, such as repeated elements or a list. The first one is used.',
+    'Write one value; or map the right column.',
+  ),
   VALUE_TOO_LONG: warning('An optional field was left out: its value is too long.', 'Shorten the value.'),
   SEPARATOR_NORMALIZED: warning('The separators between the levels of a category were replaced by " > ".', 'Nothing.'),
   SERVICE_FIELD_IGNORED: warning('The service sets this field itself, so the column is ignored.', 'Leave the column out of the feed.'),

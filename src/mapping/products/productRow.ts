@@ -65,7 +65,7 @@ export class ProductRow {
    * @throws {TransformError} if a transform fails
    */
   requiredText(field: ProductField): string {
-    const text = trimText(firstText(this.binding[field]?.read(this.rawRow)) ?? '')
+    const text = this.#firstOf(field, this.binding[field]?.read(this.rawRow))
     if (text === '') throw new RowRejected('FIELD_MISSING', field, 'is missing')
     if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'contains a NUL or half of a character pair')
     return text
@@ -79,7 +79,7 @@ export class ProductRow {
    */
   optionalText(field: ProductField, placeholders: ReadonlySet<string> = commonPlaceholders): string | undefined {
     if (this.binding[field] === undefined) return undefined
-    const text = trimText(firstText(this.cell(field)) ?? '')
+    const text = this.#firstOf(field, this.cell(field))
     if (text === '') return undefined
     if (text.length <= 16 && (placeholders.has(text.toLowerCase()) || /^x{2,}$/i.test(text))) {
       this.warn('VALUE_PLACEHOLDER', field, `"${text}" is a placeholder`)
@@ -87,6 +87,14 @@ export class ProductRow {
     }
     if (isBroken(text)) throw new RowRejected('TEXT_BROKEN', field, 'contains a NUL or half of a character pair')
     return text
+  }
+
+  /** Returns the first text of a cell, trimmed. Warns if others differ from it, except images: `imageOf` warns about them. */
+  #firstOf(field: ProductField, cell: Cell | undefined): string {
+    const first = trimText(firstText(cell) ?? '')
+    if (typeof cell === 'object' && field !== 'image_link' && cell.some((text) => !['', first].includes(trimText(text))))
+      this.warn('VALUES_LEFT_OUT', field, `has ${cell.length} values, and the first one is used`)
+    return first
   }
 
   /**

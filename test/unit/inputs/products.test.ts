@@ -639,6 +639,18 @@ describe('whole product files', () => {
     expect(refused).toBe('FILE_COLUMN_MISSING')
     if (name === 'descripton') expect(hint).toContain('"descripton"')
   })
+  test('of several different values in a field the first is used, with a warning', async () => {
+    const rows = [
+      { ...goodProduct, price: ['9.99 EUR', '1.00 EUR'], color: ['red', 'blue'], image_link: [goodProduct.image_link, `${base}/2.jpg`] },
+      { ...goodProduct, id: 'SKU-2', price: ['9.99 EUR', ' 9.99 EUR'], color: ['red', ''], image_link: [goodProduct.image_link] },
+    ]
+    const { products, codes } = await through(JSON.stringify(rows), { name: 'feed.json' })
+    expect(products.map(({ price, color }) => [price, color])).toEqual([
+      ['9.99 EUR', 'red'],
+      ['9.99 EUR', 'red'],
+    ])
+    expect(codes.toSorted()).toEqual(['IMAGES_DROPPED', 'VALUES_LEFT_OUT', 'VALUES_LEFT_OUT'])
+  })
   test('case 32: fifty thousand rows are read as a stream', async () => {
     const { read, products } = await through(csvOf(manyProducts(50_000)))
     expect([read, products.length]).toEqual([50_000, 50_000])
