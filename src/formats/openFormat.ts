@@ -63,6 +63,8 @@ export async function openFormat(input: ByteQueue, definition: SourceDefinition,
   if ((await input.peek(1)).length === 0) throw emptyFileError(name)
   if (definition.format === 'xlsx' || (definition.format === 'auto' && (await isOfficeDocument(input))))
     return openSheet(input, definition, context)
+  // Documents in a zip archive have several files.
+  rejectUnsupportedFile(await input.peek(signatureBytes), name)
   const decompressed = await decompress(input, definition.compression, {
     ...context,
     ...(definition.member === undefined ? {} : { member: definition.member }),

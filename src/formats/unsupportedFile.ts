@@ -7,6 +7,8 @@ const repack = 'Compress it as gzip, zip or zstd, or send it uncompressed.'
 const decrypt = 'Decrypt it before it is read, in the job that fetches it.'
 const convert = 'Export it as CSV, JSON lines, Google Shopping RSS or .xlsx.'
 
+const saveAs = 'Save it as .xlsx, or export it as CSV.'
+
 /** First bytes of files that merchants sometimes send instead of an export. No table starts with one of these marks. */
 const marks: readonly (readonly [mark: RegExp, fileType: string, hint: string])[] = [
   [/^BZh[1-9](1AY&SY|\x17rE8P\x90)/, 'compressed with bzip2', repack],
@@ -23,6 +25,11 @@ const marks: readonly (readonly [mark: RegExp, fileType: string, hint: string])[
   [/^%PDF-\d/, 'a PDF document', convert],
   [/^\{\\rtf\d/, 'a document in RTF', convert],
   [/^(\x89PNG\r\n\x1a\n|\xff\xd8\xff|GIF8[79]a)/, 'a picture', convert],
+  [/^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*>\s*<\?mso-application progid="Excel\.Sheet"/, 'an XML spreadsheet of Excel 2003', saveAs],
+  [/^(?:\xef\xbb\xbf)?\s*<html[^>]*"urn:schemas-microsoft-com:office:excel"/i, 'a web page of Excel', saveAs],
+  // 26 bytes of the local header are before the name of the first member.
+  [/^PK\x03\x04[\s\S]{26}mimetypeapplication\/vnd\.oasis\.opendocument/, 'an OpenDocument file', saveAs],
+  [/^PK\x03\x04[\s\S]{26}Index\/[\w-]+\.iwa/, 'a document of Apple Numbers or Pages', saveAs],
 ]
 
 /**

@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
+import { zipOf } from './zipOf.ts'
 import { readSource, sourceOf, temporaryFolder } from '../../integration/sources/support.ts'
 
 const tar = Buffer.alloc(1024)
@@ -21,6 +22,11 @@ const foreign = [
   ['a PDF document', Buffer.from('%PDF-1.7\n1 0 obj\n')],
   ['a document in RTF', Buffer.from('{\\rtf1 id;title}')],
   ['a picture', Buffer.from('89504e470d0a1a0a', 'hex')],
+  [
+    'an XML spreadsheet of Excel 2003',
+    Buffer.from('<?xml version="1.0"?>\r\n<?mso-application progid="Excel.Sheet"?>\r\n<Workbook><Worksheet/></Workbook>'),
+  ],
+  ['a web page of Excel', Buffer.from('<html xmlns:x="urn:schemas-microsoft-com:office:excel"><table><tr><td>id</td></tr></table></html>')],
 ] as const
 
 test.each(foreign)('%s is named as such, plain and in gzip', async (what, content) => {
@@ -29,6 +35,22 @@ test.each(foreign)('%s is named as such, plain and in gzip', async (what, conten
     const { error, rows } = await readSource(sourceOf(await folder.write('crm.csv', bytes)))
     expect([error?.code, error?.message, rows]).toEqual(['WRONG_FORMAT', `the file is ${what}`, []])
   }
+})
+
+const openDocument = { name: 'mimetype', content: 'application/vnd.oasis.opendocument.spreadsheet', stored: true }
+test.each([
+  ['an OpenDocument file', [openDocument, { name: 'content.xml', content: '<office:document-content/>' }]],
+  [
+    'a document of Apple Numbers or Pages',
+    [
+      { name: 'Index/Document.iwa', content: 'x' },
+      { name: 'Metadata/Properties.plist', content: 'x' },
+    ],
+  ],
+] as const)('%s is named as such, not as an archive of several files', async (what, members) => {
+  await using folder = await temporaryFolder()
+  const { error } = await readSource(sourceOf(await folder.write('crm.ods', zipOf(members))))
+  expect(error).toMatchObject({ code: 'WRONG_FORMAT', message: `the file is ${what}`, hint: 'Save it as .xlsx, or export it as CSV.' })
 })
 
 test.each([
