@@ -136,6 +136,9 @@ function classifyServiceFailure({ answer, context, message, details, hasCode }: 
   const { status } = answer
   const waitMs = requestedWaitMs(answer, context.nowMs)
   const waitUntilMs = waitMs === undefined ? undefined : context.nowMs + waitMs
+  // The limit is of open connections (spec 7). The end of a rate limit's window does not close one.
+  if (status === 429 && hasCode('streaming-connection'))
+    return new RateLimitedError(message, details('Close an open stream of the app, or all of them: DELETE /2/connections/all.'))
   if (status === 429 || hasCode('88', 'TOO_MANY_REQUESTS', 'TWEET_RATE_LIMIT_EXCEEDED', 'rate-limit-exceeded')) {
     const until =
       waitUntilMs === undefined ? '' : ` The service requests a wait until ${new Date(Math.min(waitUntilMs, maxDateMs)).toISOString()}.`

@@ -241,6 +241,14 @@ describe('text of an error', () => {
   test('keeps the wait of a 429 as a time', () => {
     expect(errorOf(429, '', { headers: { 'retry-after': '7' } })?.waitUntilMs).toBe(nowMs + 7_000)
   })
+
+  test('names no wait for too many open streams, but how to close them', () => {
+    const body = { title: 'ConnectionException', detail: 'limit', type: 'https://api.example.com/2/problems/streaming-connection' }
+    const headers = { 'x-rate-limit-remaining': '48', 'x-rate-limit-reset': String(nowMs / 1000 + 900) }
+    const error = errorOf(429, body, { name: 'activity.stream', headers })
+    expect([error?.code, error?.waitUntilMs]).toEqual(['SERVICE_RATE_LIMITED', undefined])
+    expect(error?.hint).toBe('Close an open stream of the app, or all of them: DELETE /2/connections/all.')
+  })
 })
 
 describe('repeatable calls', () => {
