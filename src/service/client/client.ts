@@ -57,6 +57,7 @@ export type Client = Methods & General
  * ```
  */
 export function createClient(given: ClientConfig, options: ClientOptions = {}): Client {
+  throwIfNoKeys(given)
   const config: ServiceConfig = { ...given, adsBaseUrl: given.adsBaseUrl ?? given.baseUrl, adsVersion: given.adsVersion ?? '12' }
   const sender = createSender(config, options)
   const spelling = createSpelling(config.names)
@@ -95,6 +96,13 @@ export function createClient(given: ClientConfig, options: ClientOptions = {}): 
   }
   // The type `Methods` and the methods are derived from the same contract.
   return { ...createMethods(invoke), ...general } as Client
+}
+
+/** Checks the keys of the application, which may be unset variables in a program that is not type-checked. @throws {CallError} */
+function throwIfNoKeys(given: { readonly consumerKey?: unknown; readonly consumerSecret?: unknown }): void {
+  for (const name of ['consumerKey', 'consumerSecret'] as const)
+    if (typeof given[name] !== 'string')
+      throw new CallError(`${name} is not a text`, { where: name, hint: 'Check the variable that it is read from.' })
 }
 
 type Method = (params?: Params, options?: CallOptions) => unknown

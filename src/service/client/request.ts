@@ -118,13 +118,15 @@ function toJson(endpoint: Endpoint, name: string, value: unknown): string {
   )
 }
 
-/** Returns the value, or the text of a time. @throws {CallError} for an invalid time or number */
+/** Returns the value, or the text of a time. @throws {CallError} for an invalid time or number, a function, and a symbol */
 function toPlain(endpoint: Endpoint, name: string, value: unknown): unknown {
   if (value instanceof Date) {
     if (Number.isNaN(value.getTime())) throw callError(endpoint, name, 'is not a time')
     return value.toISOString().replace(/\.\d{3}Z$/, 'Z')
   }
   if (typeof value === 'number' && !Number.isFinite(value)) throw callError(endpoint, name, 'is not a number')
+  // JSON.stringify omits a function or symbol.
+  if (typeof value === 'function' || typeof value === 'symbol') throw callError(endpoint, name, `is a ${typeof value}`)
   // An id beyond 2^53 is rounded when it becomes a number, and would then name another record.
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
     throw callError(endpoint, name, 'is too large for a number; give it as text or bigint')

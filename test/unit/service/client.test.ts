@@ -631,6 +631,23 @@ test.for(['', 'api.example.com', 'localhost:4010', 'ftp://example.com'])(
   },
 )
 
+test.for(['consumerKey', 'consumerSecret'])('the option %s is rejected by its name if its variable is not set', (name) => {
+  const keys = { consumerKey: 'ck', consumerSecret: 'cs', [name]: undefined } as { consumerKey: string; consumerSecret: string }
+  expect(() => createClient({ baseUrl: 'https://api.example.com', ...keys })).toThrow(
+    expect.objectContaining({ code: 'CALL_INVALID', where: name, message: `${name} is not a text` }),
+  )
+})
+
+test.for([
+  ['campaigns.create', { account_id: 'a', funding_instrument_id: 'b', name: () => 'Spring' }, 'name is a function'],
+  ['campaigns.create', { account_id: 'a', funding_instrument_id: 'b', name: Symbol('Spring') }, 'name is a symbol'],
+  ['products.put', { product_catalog_id: 'a', products: [{ id: 'SKU-1', brand: () => 'Acme' }] }, 'brand is a function'],
+] as const)('nothing is sent for %s with a value that JSON would omit', async ([name, params, problem]) => {
+  const service = await serve([{}])
+  await expect(service.client().callByName(name, params)).rejects.toMatchObject({ code: 'CALL_INVALID', message: `${name}: ${problem}` })
+  expect(service.asked).toHaveLength(0)
+})
+
 test('the hint of a cancelled call is not about address and network', async () => {
   const service = await serve([page([], null)])
   const cancelled = service.client().accounts.list({}, { signal: AbortSignal.abort() }).toArray()
