@@ -1,5 +1,7 @@
 /** Reads and writes times in the formats of the service (docs/spec-notes.md#echoes-and-cursors). */
 
+/** Begin of the year 10000 in UTC, in milliseconds since 1970. */
+const YEAR_10000_MS = 253_402_300_800_000
 /** Maximum number of entries of each cache below. An upload has about two different times. */
 const CACHE_SIZE = 64
 // An upload has thousands of operations, nearly all with the same times. Without the caches, reading and writing the times took a third of
@@ -36,7 +38,9 @@ function parse(text: string): number | undefined {
     Number(minute) < 60 &&
     Number(second) < 60
   if (!isValid) return undefined
-  return at - offsetMs(zone)
+  const utc = at - offsetMs(zone)
+  // A later year has more than four digits.
+  return utc < YEAR_10000_MS ? utc : undefined
 }
 
 /** Formats milliseconds since 1970 as ISO 8601 with `Z`, rounded down to whole seconds. */

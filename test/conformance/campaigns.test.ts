@@ -324,6 +324,11 @@ describe('funding instruments', () => {
       'INVALID_PARAMETER',
       'currency',
     ])
+    expectRefusal(await account.post('funding_instruments', { currency: 'ZZZ', start_time: '2026-01-01', type: 'CREDIT_CARD' }), [
+      400,
+      'INVALID_DENOMINATION',
+      'currency',
+    ])
     expectRefusal(await account.post('funding_instruments', { currency: 'EUR', start_time: 'soon', type: 'CREDIT_CARD' }), [
       400,
       'INVALID_PARAMETER',

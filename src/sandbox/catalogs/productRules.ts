@@ -4,6 +4,7 @@
  */
 import type { Field } from '../../service/contract/resource.ts'
 import { productFields } from '../../service/contract/catalogResources.ts'
+import { isCurrencyCode } from '../currencies.ts'
 import type { SwitchValue } from '../state/switches.ts'
 import { parseTimestamp } from '../timestamps.ts'
 import { countCodePoints } from '../text.ts'
@@ -24,16 +25,6 @@ const ENUMS: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
 const MAX_LENGTH: Readonly<Record<string, number>> = Object.fromEntries(
   FIELDS.flatMap(({ name, maxLength }) => (maxLength === undefined ? [] : [[name, maxLength]])),
 )
-/** ISO 4217 codes that a price may have, the former codes ANG and BGN included. */
-const CURRENCIES = new Set(
-  (
-    'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP ' +
-    'GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK ' +
-    'MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH ' +
-    'UGX USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG'
-  ).split(' '),
-)
-
 /** Fields of a product that are set, without `product_key` and `item_group_key`. `inventory` is a number, every other field a text. */
 export type StoredProduct = Record<string, string | number>
 
@@ -135,7 +126,7 @@ function checkPrices(fields: StoredProduct, errors: string[]): void {
 /** Splits a price into amount and currency. Returns undefined for any other text. */
 function priceOf(value: string | number | undefined): { amount: string; currency: string } | undefined {
   const match = typeof value === 'string' ? /^(\d{1,15}(?:\.\d{1,6})?) ([A-Z]{3})$/.exec(value) : null
-  return match !== null && CURRENCIES.has(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
+  return match !== null && isCurrencyCode(match[2] ?? '') ? { amount: match[1] ?? '', currency: match[2] ?? '' } : undefined
 }
 
 /** Compares the amounts of two prices exactly. Returns -1, 0 or 1. */
