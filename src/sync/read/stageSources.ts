@@ -161,7 +161,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
         keepMemoryFlat()
         staging.youngSpaceMayGrow = false
       }
-      deps.onProgress?.({ stage: 'read', done: staging.read, rejected: staging.rejected })
+      deps.onProgress?.({ stage: 'read', done: staging.read + staging.gate.skipped, rejected: staging.rejected })
     }
     await stager.end(source.facts())
   } catch (error) {

@@ -2,9 +2,12 @@
  * The record gate compared with full reads (docs/architecture.md#three-gates-work-that-is-skipped-safely): the same files, counts and
  * final state.
  */
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'
+import { loadPipeline } from '../../../src/pipeline/load.ts'
+import { planPipeline } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { forgetAll, histories } from '../../support/histories.ts'
 
@@ -56,6 +59,18 @@ const formats: Readonly<Record<string, (rows: readonly Item[]) => string>> = {
 
 /** Formats with one history each, beside CSV. They differ in the bytes of a record, not in the conditions of the gate. */
 const others = ['jsonl', 'json', 'xml'] as const
+
+test('the progress of a read counts the rows that the gate skips', async () => {
+  await using engine = await engineUnderTest()
+  engine.pipeline('shop', catalogYaml('feed.csv'))
+  engine.write('feed.csv', formats.csv!([row(1), row(2), row(3)]))
+  await engine.run('shop')
+  engine.write('feed.csv', formats.csv!([row(1), row(2, 1), row(3)]))
+  const pipeline = await loadPipeline(join(engine.folder, 'pipelines'), 'shop')
+  const counts: number[] = []
+  await planPipeline({ ...engine.deps, onProgress: ({ stage, done }) => stage === 'read' && counts.push(done) }, pipeline)
+  expect(counts.at(-1)).toBe(3)
+})
 
 const row = (id: number, price = 0, broken = false): Item => ({ id, price, broken, spaced: false })
 const three = [row(0), row(1), row(2)]
