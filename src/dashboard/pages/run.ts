@@ -2,6 +2,7 @@
 import type { StoredAction } from '../../db/auditLog.ts'
 import { onlyPlans } from '../../model/report.ts'
 import type { StoredRun } from '../../sync/reports/history.ts'
+import { mergeNotes } from '../../sync/reports/mergeNotes.ts'
 import { isRefusedOrUnresolved, isOpenRun } from '../../sync/reports/nextCommands.ts'
 import type { RejectGroup, RunDetails } from '../../sync/reports/runDetails.ts'
 import { reportWordOf } from '../../sync/reports/runSteps.ts'
@@ -259,7 +260,7 @@ function rejectsView({ run, rejects: groups }: RunData): Html {
 }
 
 function warningsSection(run: StoredRun): Html {
-  const notes = run.warnings ?? []
+  const notes = mergeNotes(run.warnings ?? [])
   if (notes.length === 0) return none
   return section(
     'notes',
@@ -267,12 +268,12 @@ function warningsSection(run: StoredRun): Html {
     html`<div class="card scroll">
       ${table({
         caption: 'Notes on the source',
-        columns: ['Code', ['Rows', 'right'], 'What was found'],
+        columns: ['Code', ['Count', 'right'], 'What was found'],
         rows: notes.map(
           (note) =>
             html`<tr>
               <td data-label="Code"><code>${note.code}</code></td>
-              <td class="right" data-label="Rows">${count(note.count)}</td>
+              <td class="right" data-label="Count">${count(note.count)}</td>
               <td data-label="Found">
                 <span>${note.message}${note.lines.length === 0 ? '' : ` (line ${note.lines.slice(0, 3).join(', ')})`}</span>
               </td>

@@ -8,8 +8,10 @@ import { planPage } from '../../../src/dashboard/pages/plan.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { destinationOf } from '../../../src/destinations/index.ts'
 import type { PlanReview } from '../../../src/sync/reports/review.ts'
+import { mergeNotes } from '../../../src/sync/reports/mergeNotes.ts'
 import { recordsPage } from '../../../src/dashboard/pages/records.ts'
 import { progressText } from '../../../src/dashboard/progress.ts'
+import { rejectGroups } from '../../../src/dashboard/rejectGroups.ts'
 import { changesText } from '../../../src/dashboard/runTable.ts'
 import { systemPage, type SystemData } from '../../../src/dashboard/pages/system.ts'
 
@@ -46,6 +48,11 @@ test('one of something is in the singular', async () => {
   )
   expect(page.state).toBe('1 check failed')
   expect(String(await page.body)).toMatch(/\b1 event\b/)
+})
+
+test('the time of a limit is shown without the second that is added to be safe', async () => {
+  const budget = { class: 'https://ads.example.com user 7 product_puts', limit: 600, used: 1, windowMs: 901_000, blockedUntil: null }
+  expect(String(await systemPage(system({ budgets: [budget] })).body)).toMatch(/1 of 600 requests in the last\s+15\s+min\s*</)
 })
 
 test('limits of two services for one user name their service', async () => {
@@ -88,6 +95,28 @@ test('the title of a plan counts the deletes to approve', () => {
   const withheld = (outOfStock: number): PlanReview => ({ ...plan, counts: { withheld: 12 }, guards: [{ ...guard, outOfStock }] })
   expect(titleOf(withheld(12))).toBe('Approve 12 out-of-stock updates of shop')
   expect(titleOf(withheld(2))).toBe('Approve 12 changes of shop')
+})
+
+test('the page of a plan without actions names the setting that allows them', async () => {
+  const text = String(await planPage({ plan, batches: [], mayAct: false, now: 0 }).body)
+  expect(text).toContain('SLUICE_USER_HEADER')
+  // The user may be signed in with the token.
+  expect(text).not.toContain('no signed-in user')
+})
+
+test('line numbers have no thousands separator, as in messages and notes', async () => {
+  const sample = { line: 1533, source: 0, message: 'description is missing', cells: [] }
+  const group = { code: 'FIELD_MISSING', field: 'description', count: 1, hint: 'Fill it.', samples: [sample] }
+  expect(String(await rejectGroups([group]))).toContain('>1533<')
+})
+
+test('unused columns share one note', async () => {
+  const unused = (field: string) => ({ code: 'COLUMN_UNKNOWN', field, count: 1, message: `the column "${field}" is not used`, lines: [1] })
+  const other = { code: 'TEXT_CLEANED', field: 'title', count: 3, message: 'title contained control characters', lines: [2, 5] }
+  expect(mergeNotes([unused('notes'), other, unused('joined_at')])).toEqual([
+    other,
+    { code: 'COLUMN_UNKNOWN', field: '', count: 2, message: 'not used: "notes", "joined_at"', lines: [] },
+  ])
 })
 
 test('the page of a plan says that content is sent again unchanged, or that it has expired', async () => {
@@ -154,12 +183,12 @@ test('the progress counts rows only while a source is read', () => {
   expect(progressText({ ...read, stage: 'push', total: 3000 })).toBe('sending 1,200 of 3,000')
 })
 
-test('a run says that nothing changed only if the service has applied nothing', () => {
-  expect(changesText({ confirmed: 0, rejected: 2 })).toBe('nothing changed · 2 rejected')
+test('a run says that nothing was sent only if it has no operation', () => {
+  expect(changesText({ confirmed: 0, rejected: 2 })).toBe('nothing sent · 2 rejected')
   expect(changesText({ confirmed: 0, ambiguous: 2500 })).toBe('2,500 unresolved')
   expect(changesText({ confirmed: 0, settled: { confirmed: 60, refused: 0 } })).toBe('60 confirmed of an earlier run')
   expect(changesText({ confirmed: 1, settled: { confirmed: 0, refused: 2 } })).toBe('1 confirmed · 2 refused of an earlier run')
   // What an earlier plan has not sent is not in this plan, so it is not pending.
-  expect(changesText({ confirmed: 0, deferred: 48 })).toBe('nothing changed · 48 deferred')
+  expect(changesText({ confirmed: 0, deferred: 48 })).toBe('nothing sent · 48 deferred')
   expect(changesText({ confirmed: 1, refused: 3, pending: 4, withheld: 5 })).toBe('1 confirmed · 3 refused · 4 not sent · 5 withheld')
 })
