@@ -1,7 +1,7 @@
 /** Renders rejected rows by code. */
 import { cutText } from '../cutText.ts'
 import type { RejectGroup } from '../sync/reports/runDetails.ts'
-import { count, hintOf, html, none, plural, table, type Html } from './html.ts'
+import { hintOf, html, none, plural, table, type Html } from './html.ts'
 
 /**
  * Renders each group with its count, hint, and samples with masked cells. `columnsOf`: returns the columns of a source by its number;
@@ -27,7 +27,7 @@ export function rejectGroups(groups: readonly RejectGroup[], columnsOf: (source:
           rows: samples.map(
             (sample) =>
               html`<tr>
-                <td class="right mono">${count(sample.line)}</td>
+                <td class="right mono">${sample.line}</td>
                 <td>${sample.message}</td>
                 ${columns.map((column) => html`<td>${cutText(sample.cells[columnsOf(sample.source).indexOf(column)] ?? '', 80)}</td>`)}
               </tr>`,

@@ -83,9 +83,9 @@ export function changesText(counts: ShownCounts): string {
     ...countTexts(pending, reportWordOf('pending')),
     ...(settled !== undefined && settled.confirmed + settled.refused > 0 ? [settledText(settled)] : []),
   ]
-  // No `nothing changed` with unresolved operations, because the service may have applied them.
+  // A failed run or a plan has read something that changed, so this is about what was sent.
   return [
-    ...(operations.length === 0 ? ['nothing changed'] : operations),
+    ...(operations.length === 0 ? ['nothing sent'] : operations),
     ...countTexts(deferred, reportWordOf('deferred')),
     ...countTexts(withheld, 'withheld'),
     ...countTexts(rejected, 'rejected'),

@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)(`live pages (need Chromium: apt-get 
     const list = await page.context().newPage()
     await Promise.all([page.goto(`${server.url}/runs/r_1`), list.goto(`${server.url}/pipelines/shop`)])
     await page.getByText('Waits for a worker').waitFor()
-    expect(await list.locator('tr#r_1').textContent()).not.toContain('nothing changed')
+    expect(await list.locator('tr#r_1').textContent()).not.toContain('nothing sent')
     const worker = await startWorkerOf(engine)
     try {
       await page.locator('.facts', { hasText: /took .*plan p_/s }).waitFor({ timeout: 20_000 })

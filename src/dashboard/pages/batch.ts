@@ -158,7 +158,7 @@ function factOf([name, value]: AttemptLine['answer'][number]): string {
   if (name === 'bytes') return `${count(Number(value))} bytes`
   if (name === 'mayLandLater') return 'may still be applied'
   if (!/^\d+$/.test(value)) return value
-  return `${value} ${name === 'ambiguous' ? 'unresolved' : name}`
+  return `${count(Number(value))} ${name === 'ambiguous' ? 'unresolved' : name}`
 }
 
 function outcomeOf({ outcome, reason, meaning }: AttemptLine): Html {

@@ -176,7 +176,7 @@ function approvalForm({ plan, mayAct, elsewhere }: PlanData, withheld: number): 
       ${hintOf(plan.guards[0]?.hint)}`
   const approveCommand = command(`sluice run ${pipeline} --approve-deletes ${withheld}`)
   if (!mayAct)
-    return html`<p class="muted">This page is read-only, because there is no signed-in user.</p>
+    return html`<p class="muted">This page is read-only. Approvals need SLUICE_USER_HEADER: the header in which a proxy sends the user.</p>
       ${approveCommand}`
   return html`<form class="form" method="post" action="/plans/${planId}/approve">
     <input type="hidden" name="digest" value="${digest}" />

@@ -105,8 +105,8 @@ function queueView({ queue: state, budgets, now }: SystemData): Html {
         (row) =>
           html`<dt class="mono">${budgetName(row.class, hasSeveralServices)}</dt>
             <dd>
-              ${count(row.used)} of ${count(row.limit)} requests in the last
-              ${duration(row.windowMs)}${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
+              ${count(row.used)} of ${count(row.limit)} requests in the last ${count(Math.floor(row.windowMs / 60_000))}
+              min${row.blockedUntil !== null && row.blockedUntil.getTime() > now ? html`, blocked until ${clockTime(row.blockedUntil)}` : none}
             </dd>`,
       )}
     </dl>
