@@ -39,12 +39,15 @@ export const run: CommandRun = async (context, invocation) => {
   return finishRuns(context, reports, { asList: names.length > 1 || pipelines.length > 1 })
 }
 
-/** Returns the summary of a plan, with at most two next commands. The number of lines does not grow with the plan. */
+/**
+ * Returns the summary of a plan, with at most two next commands. The number of lines does not grow with the plan. A plan that a guard
+ * stopped has no id.
+ */
 export function planSummary(report: PlanReport, output: Output): string {
   const { counts } = report
   const { bold, dim, green, yellow, red } = output.style
   const lines: string[] = [
-    `${bold(report.pipeline)}   plan ${bold(report.planId)}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`,
+    `${bold(report.pipeline)}   ${report.planId === '' ? 'no plan' : `plan ${bold(report.planId)}`}   ${plural(counts.read, 'row')}, ${safe(report.proof)}   ${duration(report.durationMs)}`,
   ]
   const { changes, notPlanned } = runSteps(counts)
   const leftOut = figures(counts, 'rejected', 'duplicates', 'suppressed', 'filtered')
@@ -70,7 +73,9 @@ export function planSummary(report: PlanReport, output: Output): string {
   else lines.push(hasNothingToSend ? '  nothing to send' : '  product sets only')
   const notes = noteCodes(report)
   if (notes.length > 0)
-    lines.push(`  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: ${hintText(`sluice show ${report.planId}`, output)}`)
+    lines.push(
+      `  ${yellow('!')} ${'notes'.padEnd(10)} ${notes.join(', ')}: ${hintText(`sluice show ${report.planId || report.runId}`, output)}`,
+    )
   for (const guard of report.guards.slice(0, 2)) lines.push(guardLine(guard).trimEnd())
   const next = hasNothingToSend ? [] : [`sluice apply ${report.planId}`]
   for (const guard of report.guards) if (guard.hint !== '' && !next.includes(guard.hint)) next.push(guard.hint)

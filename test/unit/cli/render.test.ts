@@ -45,6 +45,13 @@ test('a plan names the notes on the whole source, because the next run does not 
   expect(planSummary(plan({ warnings }), { ...pipe(), completeHint })).toContain(': sluice show --pipelines other p_7Q3F\n')
 })
 
+test('a plan that a guard stopped is not stored, so its summary names the run', () => {
+  const warnings = [{ code: 'DO_NOT_REACH_UNREAD', field: '', message: '', count: 1, lines: [] }]
+  const text = planSummary({ ...plan({ runId: 'r_11', warnings }), planId: '' }, pipe())
+  expect(text).toContain('DO_NOT_REACH_UNREAD: sluice show r_11\n')
+  expect(text).toMatch(/^shop {3}no plan {3}/)
+})
+
 test('a plan is a table of at most 15 lines with 80 columns', () => {
   const text = planSummary(
     plan({
