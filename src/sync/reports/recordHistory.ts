@@ -116,7 +116,7 @@ export function livenessOf(
     deletesRecord && (confirmed !== undefined || desired !== undefined || (rejected !== undefined && rejected.at > (deleted?.at ?? '')))
   const isDeleted = deleted !== undefined && !isBack
   // If the identifier was deleted, the confirmed ones are other identifiers of its former record.
-  if (suppressed && confirmed && !isDeleted) return live(`until the next run deletes it, as it is ${suppressed.message}`)
+  if (suppressed && confirmed && !isDeleted) return live(`until the next run deletes it (${suppressed.message})`)
   if (suppressed) return notLive(suppressed.message)
   if (isDeleted) return notLive(`${deleted.message} (${deleted.runId ?? ''})`)
   const waitingDelete = events.find((event) => event.what === 'desired' && event.change === 'delete')

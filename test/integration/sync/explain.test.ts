@@ -179,7 +179,7 @@ test('explain reports that a person is on a do-not-reach list, sent before or ne
   await engine.run('people')
   await engine.run('out')
   const why = 'on a do-not-reach list of the account: it is not sent'
-  expect((await explain(engine, 'people', 'was@example.com')).headline).toBe(`Live: until the next run deletes it, as it is ${why}`)
+  expect((await explain(engine, 'people', 'was@example.com')).headline).toBe(`Live: until the next run deletes it (${why})`)
   await engine.run('people')
   for (const email of ['was@example.com', 'never@example.com'])
     expect((await explain(engine, 'people', email)).headline).toBe(`Not live: ${why}`)
