@@ -14,6 +14,7 @@ import { table, type Bench, type Figure } from './figure.ts'
 
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   start: async () => (await import('./start.ts')).bench,
+  files: async () => (await import('./files.ts')).bench,
   phone: async () => (await import('./phone.ts')).bench,
   pack: async () => (await import('./pack.ts')).bench,
   budget: async () => (await import('./budget.ts')).bench,

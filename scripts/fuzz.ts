@@ -36,6 +36,7 @@ for (const reader of chosen) {
     reader,
     runs,
     seed,
+    slowMs: 5_000,
     onRun: (run) => {
       progress[0] = (progress[0] ?? 0) + 1
       if (run % 10_000 === 9_999 && process.memoryUsage.rss() > memoryLimit)

@@ -200,20 +200,20 @@ export const fuzzReaders: readonly FuzzReader[] = [
   { name: 'zstd', seeds: [zstdCompressSync(csv)], structured: table.map((bytes) => zstdCompressSync(bytes)), checked: false },
 ]
 
-const slowMs = 5_000
-
 export interface FuzzOptions {
   readonly reader: FuzzReader
   readonly runs: number
   readonly seed: number
   readonly onRun?: (run: number) => void
+  /** Milliseconds. A longer read is a finding. Absent if no time is checked. */
+  readonly slowMs?: number
 }
 
 /**
  * Gives `runs` inputs to the reader. The same seed and number of a run give the same input. One input in five is a seed that is cut off. Of
  * the others, one in four is made of `structured` parts, half of them mutated. The rest are mutations of seeds.
  */
-export async function fuzzReader({ reader, runs, seed, onRun }: FuzzOptions): Promise<Finding[]> {
+export async function fuzzReader({ reader, runs, seed, onRun, slowMs = Number.POSITIVE_INFINITY }: FuzzOptions): Promise<Finding[]> {
   const findings: Finding[] = []
   const whole = await Promise.all(reader.seeds.map((bytes) => outcome(bytes, reader.settings, undefined)))
   const structured = fc.sample(reader.structured, { numRuns: Math.min(2_000, Math.ceil(runs / 4)), seed })

@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { expect, test } from 'vitest'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 import { roleWith } from '../../support/role.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { startServer, startWorkerOf } from '../../support/server.ts'
@@ -528,9 +527,8 @@ test('an approval with a long number is rejected in linear time', async () => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: `digest=${digest[0]?.digest}&number=${number}`,
     })
-  const processorMs = measureProcessorTime()
-  expect((await approve(`1${'+'.repeat(65_000)}1`)).status).toBe(422)
-  expect(processorMs()).toBeLessThan(3_000)
+  // In quadratic time each took 56 s, and all of them would be longer than the timeout.
+  for (let i = 0; i < 3; i++) expect((await approve(`1${'+'.repeat(65_000)}1`)).status).toBe(422)
   expect((await approve('+20+.+')).status).toBe(303)
 })
 

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cellsOf, faultsOf, read, refusal } from './support.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const good = (count: number) => Array.from({ length: count }, (_, at) => `{"id":"${at}"}\n`).join('')
 
@@ -44,11 +43,10 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     expect(faultsOf(await read('{"a":{"b":"1"},"a.b":"2"}\n{"a":{"b":"1"}}\n'))).toEqual(['ROW_JSON_KEYS', undefined])
     expect(faultsOf(await read('{"a":{"id":"1"},"b":{"id":"2"}}\n'))).toEqual([undefined])
   })
-  test('a list of 20,000 texts is read in linear time', async () => {
-    const milliseconds = measureProcessorTime()
-    const { rows } = await read(`{"id":"1","tags":[${'7,'.repeat(19_999)}7]}\n`)
-    expect(cellsOf(rows[0])['tags']).toHaveLength(20_000)
-    expect(milliseconds()).toBeLessThan(3_000)
+  // Quadratic time would be longer than the timeout, as in the test of case 46: 25,000 texts took 22 s.
+  test('a list of 100,000 texts is read in linear time', async () => {
+    const { rows } = await read(`{"id":"1","tags":[${'7,'.repeat(99_999)}7]}\n`)
+    expect(cellsOf(rows[0])['tags']).toHaveLength(100_000)
   })
   test('a key whose path is longer than 1,000 characters rejects the row', async () => {
     const long = await read(`{"${'k'.repeat(990)}":{"a":"1","${'b'.repeat(10)}":"2"}}\n`)
@@ -95,9 +93,8 @@ describe('JSON and JSON lines (bad-inputs section 4)', () => {
     ]).toEqual([true, '7', []])
   })
   test('case 46: a long record with a fault is searched in linear time', async () => {
-    const milliseconds = measureProcessorTime()
-    await read(`{"id":"0"}\n{"a":x"${'\\"'.repeat(60_000)}\n`)
-    expect(milliseconds()).toBeLessThan(2000)
+    const { rows } = await read(`{"id":"0"}\n{"a":x"${'\\"'.repeat(500_000)}\n`)
+    expect(rows.map(({ fault }) => fault !== undefined)).toEqual([false, true])
   })
   test('case 52: a depth above 32 rejects the row, and a depth bomb rejects the file by its size', async () => {
     expect(faultsOf(await read(`{"id":"0"}\n{"a":${'['.repeat(32)}${']'.repeat(32)}}\n`))).toEqual([undefined, 'ROW_JSON_DEPTH'])

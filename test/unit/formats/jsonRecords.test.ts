@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalog, goodProduct, through } from '../../support/through.ts'
 import { cellsOf, read, refusal } from './support.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const records = [
   { id: '1', title: 'Cup {[', price: '1.00 EUR' },
@@ -133,8 +132,7 @@ describe('an array of records inside an object', () => {
   })
 })
 
-test('20,000 colons after a long key are rejected in linear time', async () => {
-  const milliseconds = measureProcessorTime()
-  expect(await refusal(`{"${'a'.repeat(50_000)}"${':'.repeat(20_000)}`, { json: { records: 'items' } })).toBe('FILE_TRUNCATED')
-  expect(milliseconds()).toBeLessThan(3_000)
+// Quadratic time would be longer than the timeout: 20,000 colons after a key of 50,000 characters took 14 s.
+test('200,000 colons after a long key are rejected in linear time', async () => {
+  expect(await refusal(`{"${'a'.repeat(50_000)}"${':'.repeat(200_000)}`, { json: { records: 'items' } })).toBe('FILE_TRUNCATED')
 })

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { excerptAt } from '../../../src/formats/xml/xmlFault.ts'
 import { feed, feedHead, feedTail, read } from './support.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const quoting = { products: {} }
 /** An item of five lines: the first line of the items is 3. */
@@ -91,13 +90,12 @@ describe('the line of the fault is reported with its text', () => {
   })
 })
 
-test('a text with 20,000 end tags of the record is read in linear time', async () => {
-  const milliseconds = measureProcessorTime()
-  const { rows } = await read(`<shop><product><a><![CDATA[${'</product>'.repeat(20_000)}]]></a></product></shop>`, {
+// Quadratic time would be longer than the timeout: 20,000 end tags took 17 s.
+test('a text with 100,000 end tags of the record is read in linear time', async () => {
+  const { rows } = await read(`<shop><product><a><![CDATA[${'</product>'.repeat(100_000)}]]></a></product></shop>`, {
     xml: { item: 'product' },
   })
   expect(rows).toHaveLength(1)
-  expect(milliseconds()).toBeLessThan(3_000)
 })
 
 test('a quoted text is not cut inside a character', () => {

@@ -4,7 +4,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { catalog, through } from '../../support/through.ts'
 import { cellsOf, read, refusal, type Overrides } from './support.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 
 const named = (item: string): Overrides => ({ xml: { item } })
 const rowsOf = async (text: string, settings: Overrides = named('product')) => (await read(text, settings)).rows.map(cellsOf)
@@ -26,14 +25,13 @@ const shop = `<?xml version="1.0" encoding="UTF-8"?>
 `
 
 describe('XML whose records have another name', () => {
+  // Quadratic time would be longer than the timeout: 25,000 elements took 22 s.
   test.for([
     ['a record', (tags: string) => `<shop><product>${tags}</product></shop>`, named('product')],
     ['an item of a feed', (tags: string) => `<rss><channel><item>${tags}</item></channel></rss>`, {}],
-  ] as const)('20,000 repeated elements of %s are read in linear time', async ([, xmlOf, settings]) => {
-    const milliseconds = measureProcessorTime()
-    const { rows } = await read(xmlOf('<tag>7</tag>'.repeat(20_000)), settings)
-    expect(cellsOf(rows[0])['tag']).toHaveLength(20_000)
-    expect(milliseconds()).toBeLessThan(3_000)
+  ] as const)('80,000 repeated elements of %s are read in linear time', async ([, xmlOf, settings]) => {
+    const { rows } = await read(xmlOf('<tag>7</tag>'.repeat(80_000)), settings)
+    expect(cellsOf(rows[0])['tag']).toHaveLength(80_000)
   })
   test('an element whose path is longer than 1,000 characters rejects the file', async () => {
     const shopOf = (name: string) => `<shop><product><${name}><b>1</b></${name}></product></shop>`

@@ -1,6 +1,6 @@
 /**
  * Calls functions with long texts of one repeated piece. A pattern finds a start everywhere and an end nowhere. A search in quadratic time
- * takes at least eight seconds for each of these texts.
+ * takes at least half a minute for each of these texts, which is longer than the timeout. In linear time, none takes four seconds.
  */
 import { expect, test } from 'vitest'
 import { fold } from '../../../src/cli/terminal/text.ts'
@@ -23,9 +23,8 @@ import { hasHtml } from '../../../src/sandbox/catalogs/productRules.ts'
 import { looksLikeEmail } from '../../../src/sandbox/ledger/rawIdentifiers.ts'
 import { parseAuthorization } from '../../../src/sandbox/verify/signature.ts'
 import { refusal } from '../formats/support.ts'
-import { measureProcessorTime } from '../../support/processorTime.ts'
 
-const most = 131_072
+const most = 262_144
 const run = (piece: string, length = most) => piece.repeat(Math.ceil(length / piece.length))
 const spaces = run(' ')
 
@@ -71,7 +70,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
     () =>
       mapRow(
         { ...audience, map: { key: 'id', email: 'mail', phone_number: 'tel' }, consent },
-        { id: '1', mail: '', tel: Array.from({ length: 13_000 }, (_, i) => `a${i}@b.co`).join(), agreed: 'no' },
+        { id: '1', mail: '', tel: Array.from({ length: 26_000 }, (_, i) => `a${i}@b.co`).join(), agreed: 'no' },
       ),
   ],
   ...[
@@ -105,7 +104,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
     () =>
       mapRow(
         { ...audience, map: { key: 'id', phone_number: { column: 'tel', default_country: 'DE' } }, consent },
-        { id: '1', tel: Array.from({ length: 40_000 }, (_, i) => (i * 7919) % 1000).join(' '), agreed: 'no' },
+        { id: '1', tel: Array.from({ length: 80_000 }, (_, i) => (i * 7919) % 1000).join(' '), agreed: 'no' },
       ),
   ],
   ['a cell of the phone column', () => mapRow({ ...audience, map: { key: 'id', phone_number: 'tel' } }, { id: '1', tel: `(${spaces}x` })],
@@ -125,7 +124,12 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ],
   ['a column name', () => normalizeHeader(`x${run('_')}x`)],
   ['a masked column name', () => redactPersonalData(`@ ${run('a')}`)],
-  ['a header', () => refusal(`id,a@${run('.', 100_000)} \n1,2\n`)],
+  [
+    'a header, four times',
+    async () => {
+      for (let i = 0; i < 4; i++) await refusal(`id,a@${run('.', 100_000)} \n1,2\n`)
+    },
+  ],
   ['the first line of JSON lines', () => refusal(`{"a":${spaces}x\n{"a":1}\n`, { format: 'jsonl' })],
   ['an open string in JSON lines', () => refusal(`{"a":"${run(String.raw`\"`)}\n{"a":1}\n`, { format: 'jsonl' })],
   ['a JSON sample of brackets', () => findRecords(Buffer.from(run('{"a":')))],
@@ -142,7 +146,7 @@ const searches: readonly [name: string, search: () => unknown][] = [
     'repaired pieces of a comment',
     () => {
       const escaper = new AmpersandEscaper()
-      return Array.from({ length: 15 }, () => escaper.write(run('&<!-', 65_536)))
+      return Array.from({ length: 30 }, () => escaper.write(run('&<!-', 65_536)))
     },
   ],
   ['a folded line', () => fold(`a${spaces}`, 80)],
@@ -152,10 +156,8 @@ const searches: readonly [name: string, search: () => unknown][] = [
   ['an email in a request of the emulator', () => looksLikeEmail(`@ ${run('a')}`)],
 ]
 
-test.each(searches)('takes linear time: %s', { tags: ['long'] }, async (_, search) => {
-  const milliseconds = measureProcessorTime()
+test.each(searches)('takes linear time: %s', { tags: ['long'], timeout: 30_000 }, async (_, search) => {
   await search()
-  expect(milliseconds()).toBeLessThan(3_000)
 })
 
 test('the last string of a JSON sample is not an object', () => {

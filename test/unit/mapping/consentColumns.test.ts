@@ -1108,13 +1108,10 @@ test.for([
   '마케팅 수신동의 여부',
 ])('a yes in the column %s lets the person be reached', (column) => expect(classifyColumnName(column)?.polarity).toBe('in'))
 
-test.for([' '.repeat(130_000), `[${' '.repeat(130_000)}`, '{"a":'.repeat(25_000), `{${'"'.repeat(130_000)}`])(
-  'a long cell is searched for objects in little time (%#)',
-  (cell) => {
-    const started = performance.now()
-    consentLineFor('prefs', [cell])
-    expect(performance.now() - started).toBeLessThan(1000)
-  },
+// Quadratic time would be longer than the timeout.
+test.for([' '.repeat(500_000), `[${' '.repeat(500_000)}`, '{"a":'.repeat(100_000), `{${'"'.repeat(500_000)}`])(
+  'a long cell is searched for objects in linear time (%#)',
+  (cell) => expect(consentLineFor('prefs', [cell])).toBeUndefined(),
 )
 
 test.for([0, 100, 190, 197, 240])('a long question with a word of consent after %d characters is about consent', (length) => {
@@ -1123,11 +1120,15 @@ test.for([0, 100, 190, 197, 240])('a long question with a word of consent after 
   expect(classifyColumnName(`${text('字')}退订${'字'.repeat(250)}`)?.certain).toBe(true)
 })
 
-test('a name of 1,000 characters is classified in little time', () => {
-  const started = performance.now()
-  for (const text of ['opt in ', 'unsub ', 'no ', 'x']) classifyColumnName(text.repeat(1000 / text.length))
-  expect(performance.now() - started).toBeLessThan(1000)
-})
+// A search whose time grows with a power of the length would be longer than the timeout.
+test.for([
+  ['opt in ', 'unclear'],
+  ['unsub ', 'unclear'],
+  ['no ', undefined],
+  ['x', undefined],
+] as const)('a name of 100,000 characters is classified in linear time: %s', ([text, polarity]) =>
+  expect(classifyColumnName(text.repeat(100_000 / text.length))?.polarity).toBe(polarity),
+)
 
 test.for([
   ['in', 'ad_user_data', 'ad_personalization', 'Share with partners', 'Werbekennzeichen', 'Kontaktfreigabe', 'Freigabe E-Mail'],
