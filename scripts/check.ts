@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } fr
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import drizzle from '../drizzle.config.ts'
+import { snapshotsFault } from './migrations.ts'
 import { statementsReport } from './statements/report.ts'
 import { wordsReport } from './words.ts'
 
@@ -65,9 +66,11 @@ function onOurNode(): NodeJS.ProcessEnv {
 
 /**
  * Generates migrations in a copy of the folder, and returns the new ones: the schema must not be ahead of the migrations. The copy protects
- * migrations that are not committed yet.
+ * migrations that are not committed yet. Of the snapshots, only the last one is stored.
  */
 function migrationsFresh(): string | undefined {
+  const fault = snapshotsFault()
+  if (fault !== undefined) return fault
   const copy = mkdtempSync(join(tmpdir(), 'sluice-migrations-'))
   try {
     cpSync('migrations', copy, { recursive: true })

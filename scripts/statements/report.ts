@@ -73,7 +73,7 @@ interface SnapshotTable {
   readonly uniqueConstraints: Readonly<Record<string, { readonly columns: readonly string[] }>>
 }
 
-/** Reads the unique keys of all tables from the newest snapshot of the schema. */
+/** Reads the unique keys of all tables from the snapshot of the schema. */
 export function uniqueKeys(): UniqueKeys {
   const folder = new URL('../../migrations/meta/', import.meta.url)
   const newest = readdirSync(folder)
