@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { dotenvLine } from '../../../config/dotenvLine.ts'
 import { readText, type Environment } from '../../../config/values.ts'
 import { UsageError } from '../../../errors.ts'
 import { quoteArgument } from '../../../format.ts'
@@ -81,7 +82,7 @@ export function storeUserToken(files: TokenFiles, pair: UserToken): void {
   const otherLines = readLines(file).filter(
     (line) => !Object.keys(values).some((name) => new RegExp(`^\\s*(export\\s+)?${name}\\s*=`).test(line)),
   )
-  const lines = [...otherLines, ...Object.entries(values).map(([name, value]) => `${name}=${value}`)]
+  const lines = [...otherLines, ...Object.entries(values).map(([name, value]) => dotenvLine(name, value))]
   writeWholeFile(file, `${lines.join('\n')}\n`, { private: true })
 }
 

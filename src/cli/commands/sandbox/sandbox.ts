@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { fixedCredentials } from '../../../sandbox/area.ts'
 import { startSandbox } from '../../../sandbox/start.ts'
+import { dotenvLine } from '../../../config/dotenvLine.ts'
 import { parseCount } from '../../commandLine/parseCount.ts'
 import { option, writeJson, type CommandRun } from '../../context.ts'
 import { environmentFor, sandboxPort, sandboxTargets } from './sandboxDefaults.ts'
@@ -38,7 +39,7 @@ export const run: CommandRun = async (context, invocation) => {
       `${bold(`sandbox ready on ${sandbox.url}`)}   loopback only${state === undefined ? ', state in memory (--state FILE keeps it)' : `, state in ${state}`}\n` +
         `account ${sandboxTargets.account} · audience ${sandboxTargets.audience} · do-not-reach list ${sandboxTargets.doNotReach} · catalog ${sandboxTargets.catalog}\n\n` +
         `# paste into .env${hasDefaultCredentials ? ', or let sluice init --sandbox write it' : ''}\n${Object.entries(env)
-          .map(([name, value]) => `${name}=${value}\n`)
+          .map(([name, value]) => `${dotenvLine(name, value)}\n`)
           .join('')}\n`,
     )
     context.stderr.write('Ctrl-C stops it\n')
