@@ -149,15 +149,18 @@ function classifyServiceFailure({ answer, context, message, details, hasCode }: 
   }
   if (status >= 500 || status === 408 || status === 423) {
     return new UnavailableError(message, {
-      ...details(
-        status === 423
-          ? 'Another request has locked the record; try again.'
-          : `The service failed; try again later.${context.endpoint.method === 'GET' ? '' : ' The request may have been applied.'}`,
-      ),
+      ...details(status === 423 ? 'Another request has locked the record; try again.' : failureHint(context.endpoint)),
       ...(waitUntilMs === undefined ? {} : { waitUntilMs }),
     })
   }
   return undefined
+}
+
+/** Returns the hint for a failure of the service. A repeated creation that was applied would create a second record. */
+function failureHint({ method, repeatable }: Endpoint): string {
+  if (method === 'GET') return 'The service failed; try again later.'
+  if (repeatable) return 'The service failed; try again later. The request may have been applied.'
+  return 'The service failed. The request may have been applied: read back before sending it again.'
 }
 
 /** Classifies refused credentials and missing permissions: token, signature, application, account, user. Undefined for any other error. */

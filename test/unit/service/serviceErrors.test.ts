@@ -46,6 +46,14 @@ test('the hint of a failed call warns of an effect only for a write', () => {
   for (const hint of hintsOf('catalogs.list')) expect(hint).toMatch(/^(?!.*applied).*again/)
 })
 
+test('the hint of a failed creation does not say to repeat it, because that could create a second record', () => {
+  for (const name of ['campaigns.create', 'lineItems.batch', 'advertiserPosts.create', 'catalogs.delete'])
+    expect(errorOf(503, '', { name })?.hint).toBe(
+      'The service failed. The request may have been applied: read back before sending it again.',
+    )
+  expect(errorOf(503, '', { name: 'campaigns.update' })?.hint).toContain('try again later')
+})
+
 describe('the answer of the service becomes one class', () => {
   test.for([
     [401, ads('UNAUTHORIZED_ACCESS'), 'SERVICE_BAD_SIGNATURE'],
