@@ -1,6 +1,7 @@
 /**
  * Runs the scheduler of the pipelines of one folder. node-cron starts a poll every 15 seconds. If a tick is due earlier, a timer starts a
- * poll at that time. Each poll decides the due ticks: it queues or skips their runs.
+ * poll at that time. Each poll decides the due ticks: it queues or skips their runs. If the clock of this machine is set back, node-cron
+ * waits until its next time comes again; then only the timer starts polls.
  */
 import cron from 'node-cron'
 import { compareJournal } from '../db/migrate.ts'
@@ -17,8 +18,8 @@ export interface Scheduler {
 }
 
 const pollPattern = '*/15 * * * * *'
-/** Maximum time of the timer in milliseconds. For a later tick no timer is set, because node-cron starts further polls before it. */
-const maxTimerMs = 20_000
+/** Maximum time of the timer in milliseconds. Also the interval of polls while node-cron waits. */
+const maxTimerMs = 15_000
 /** Wait in milliseconds after a failed poll. Also after a poll that left a due schedule to another scheduler, which has locked it. */
 const retryMs = 1_000
 
@@ -70,7 +71,7 @@ export async function startScheduler(deps: JobDeps, openedQueues?: Queues): Prom
   }
   const armTimer = (ms: number) => {
     clearTimeout(timer)
-    if (!isStopping && ms <= maxTimerMs) timer = setTimeout(() => void poll(), ms)
+    if (!isStopping) timer = setTimeout(() => void poll(), Math.min(ms, maxTimerMs))
   }
 
   // UTC has no clock changes. Late polls are harmless, so node-cron's warnings about them are off.
