@@ -191,6 +191,7 @@ export const weakOut = anyOf(String.raw`
   ^(?:sprzeciw|rezygnacja|frameldt|odhlas(?:en|it)\w*|kielto)$
   # Chinese, Japanese, Korean
   停止フラク
+  \bdm ?(?:不要|拒否)
 `)
 export const certainIn = anyOf(String.raw`
   \bopt(?:ed)? ?in\b
@@ -216,6 +217,7 @@ export const certainIn = anyOf(String.raw`
   \brgpd\b
   \blgpd\b
   \blopd\b
+  \brodo\b
   einwillig
   werbeerlaubnis
   werbezustimmung
@@ -585,7 +587,8 @@ export const refusalWords = new RegExp(
 )
 /** Vague names of opt-ins. */
 export const flagIn = anyOf(String.raw`
-  ^(?:(?:e ?mail|sms|special|exclusive|partner|product) )?(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates)(?: (?:flag|yn|y n|yes no))?$
+  ^(?:(?:e ?mail|sms|special|exclusive|partner|product) )?(?:e ?mails?|e ?mailings?|mails?|contact|kontakt|sms|texts?|calls?|ads?|offers?|deals|news|updates|solicit(?:ation)?)(?: (?:flag|ind|ok|yn|y n|yes no))?$
+  ^avg$
   ^(?:e ?mail|text|call) me\b
   ^nl(?: (?:empf\w*|abo|ok|status))?$
   ^mktg?\b
@@ -663,7 +666,7 @@ export const recordEndedName = new RegExp(
     '^(?:is )?(?:a )?minor$|^is (?:a )?(?:child|kid)$|^(?:child|kids?) (?:account|profile)$',
     String.raw`\b(?:deletion|erasure|delete)(?: \w+)? request(?:ed|s)?\b|\brequest(?:ed|s)?(?: \w+)? (?:deletion|erasure)\b`,
     String.raw`\b(?:marked|scheduled|flagged|pending)(?: for| to be)? (?:deletion|erasure|deleted|erased|anonymi[sz]ation)\b|\bto be (?:deleted|erased|anonymi[sz]ed)\b`,
-    String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b|\bloevm\b|\bxblck\b`,
+    String.raw`\blo(?:e)?sch(?:kennzeichen|vermerk|antrag|anfrage|datum|kz|flag)|\bzu lo(?:e)?schen\b|\bloevm\b|\bxblck\b|\bxdele\b|\bxdead\b|^not released$`,
     String.raw`^(?!.*${relativeWords}).*\b(?:deceased|verstorben|decedee?|fallecid[oa]|decedut[oa]|overleden|avliden|avdød|afdød|zmar[lł][ya]|zesnuly|falecid[oa]|kuollut|elhunyt)\b`,
     String.raw`^(?:date ?of ?death|death ?date|(?:passed away|died)(?: on| at| date)?|sterbe(?:datum|tag)|todes(?:datum|tag)|gestorben(?: am)?|date (?:de |du )?deces|fecha (?:de )?(?:fallecimiento|defuncion)|data (?:di |del )?decesso|overlijdensdatum|datum overlijden|data (?:do )?obito|dods(?:datum|dag)|dødsdato|data zgonu|datum umrti|дата смерти|(?:умер|умерла|удален[ао]?|silindi)(?: .*)?)$`,
     '退会(?:日|フラグ|済|年月日|状態)|削除(?:フラグ|済|日)|^탈퇴$|탈퇴(?: ?(?:여부|일|일자))|^已?(?:注销|註銷)(?:时间|日期|状态)?$|死亡(?:日|フラグ)',
