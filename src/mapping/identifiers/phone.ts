@@ -97,6 +97,7 @@ function readByLibrary(given: string, country: string | undefined): PhoneReading
     .replace(/^['\u2018\u2019]/, '') // put there by a spreadsheet
     .trim()
     .replace(hyphens, '-')
+    .replace(/^\( ?(\+ ?\d{1,3}) ?\)/, '$1 ') // `(+44) 20 …`
   const text = withAsciiDigits(spelled)
   if (text.includes('@')) return invalid('is an email')
   const extension = /^(.*\d)[\s,;]*(?:extension|ext|int|x)[\s.:]*\d{1,7}$/i.exec(text)
