@@ -23,7 +23,7 @@ export function pipelineText(draft: Draft, inspection: Inspection, schema?: stri
     ...Object.entries(settings.source).flatMap(([key, value]) =>
       key === 'url' || key === 'encoding' ? [] : [`  ${key}: ${flowYaml(value)}`],
     ),
-    '  # complete: { marker: "{path}.done" }   # a file that marks the export as complete. Without proof of its end, nothing is deleted',
+    '  # complete: { marker: "{path}.done" }   # with this line, missing rows are deleted only if the export wrote this file too',
     '',
     ...mapLines(draft),
     ...consentLines(draft),
