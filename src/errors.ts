@@ -85,6 +85,14 @@ export class RunError extends SluiceError {
   }
 }
 
+/** Returns a handler of rejections: for an error of the class it returns `fallback`, and every other error it throws again. */
+export function fallbackOn<T>(errorClass: abstract new (...args: never[]) => SluiceError, fallback: T): (error: unknown) => T {
+  return (error) => {
+    if (error instanceof errorClass) return fallback
+    throw error
+  }
+}
+
 /** Returns an error in the form that reports, the API and the `run` table have. */
 export function errorJson({ code, message, where, hint }: SluiceError): NonNullable<RunReport['error']> {
   return { code, message, where: where ?? null, hint }

@@ -1,6 +1,6 @@
 /** Finds the service and credentials of a pipeline: from the environment, or from a named set of sluice.yaml. */
 import { needService, type CompleteServiceSettings } from '../config/config.ts'
-import { ConfigError, SluiceError, UsageError } from '../errors.ts'
+import { ConfigError, fallbackOn, SluiceError, UsageError } from '../errors.ts'
 import type { Fence } from '../db/fence.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { loadPipelines, loadPipeline } from '../pipeline/load.ts'
@@ -65,13 +65,8 @@ export async function identityOf(context: Context, { credentials }: Pick<Pipelin
 }
 
 /** Returns service, application and user of a pipeline. Undefined if one is not configured, for example before the sign-in. */
-export async function identityIfConfigured(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
-  try {
-    return serviceIdentity(await serviceOf(context, credentials))
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined
-    throw error
-  }
+export function identityIfConfigured(context: Context, { credentials }: Pick<Pipeline, 'credentials'>): Promise<Fence | undefined> {
+  return serviceOf(context, credentials).then(serviceIdentity).catch(fallbackOn(ConfigError, undefined))
 }
 
 /**
@@ -82,14 +77,9 @@ export async function identityIfConfigured(context: Context, { credentials }: Pi
  * @throws {ConfigError} `PROJECT_INVALID`
  */
 export async function credentialSets(context: Context): Promise<readonly (string | undefined)[]> {
-  try {
-    const { pipelines } = await loadPipelines(context.pipelines, context.config().env)
-    const named = new Set(pipelines.flatMap(({ credentials }) => (credentials === undefined ? [] : [credentials])))
-    return [undefined, ...[...named].sort()]
-  } catch (error) {
-    if (error instanceof UsageError) return [undefined]
-    throw error
-  }
+  const loaded = await loadPipelines(context.pipelines, context.config().env).catch(fallbackOn(UsageError, undefined))
+  const named = new Set(loaded?.pipelines.flatMap(({ credentials }) => (credentials === undefined ? [] : [credentials])))
+  return [undefined, ...[...named].sort()]
 }
 
 /**
@@ -106,10 +96,6 @@ export async function credentialsOfPlanOrRun(context: Context, id: string): Prom
     return row?.pipeline
   })
   if (name === undefined) return undefined
-  try {
-    return (await loadPipeline(context.pipelines, name, context.config().env)).credentials
-  } catch (error) {
-    if (error instanceof SluiceError) return undefined
-    throw error
-  }
+  const pipeline = await loadPipeline(context.pipelines, name, context.config().env).catch(fallbackOn(SluiceError, undefined))
+  return pipeline?.credentials
 }

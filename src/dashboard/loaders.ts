@@ -23,7 +23,7 @@ import { refreshMinutes } from '../sync/plan/requestMinutes.ts'
 import { loadReview } from '../sync/reports/review.ts'
 import { columnsBySource, loadRunSources } from '../sync/reports/rejectsCsv.ts'
 import { loadRejectGroups, loadRunDetails } from '../sync/reports/runDetails.ts'
-import { ConfigError, UsageError } from '../errors.ts'
+import { ConfigError, fallbackOn, UsageError } from '../errors.ts'
 import type { ServerDeps } from './deps.ts'
 import { batchPage } from './pages/batch.ts'
 import { nowPage } from './pages/now.ts'
@@ -237,13 +237,8 @@ async function withServiceOfPipeline(deps: ServerDeps, pipeline: Pipeline | unde
 }
 
 /** Returns the service and the credentials of a pipeline; undefined if they are not configured. */
-async function serviceIdentity(deps: ServerDeps, pipeline: Pipeline): Promise<Fence | undefined> {
-  try {
-    return await deps.serviceFor(pipeline)
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined
-    throw error
-  }
+function serviceIdentity(deps: ServerDeps, pipeline: Pipeline): Promise<Fence | undefined> {
+  return deps.serviceFor(pipeline).catch(fallbackOn(ConfigError, undefined))
 }
 
 export async function loadSystemPage(deps: ServerDeps, now: number): Promise<Page> {

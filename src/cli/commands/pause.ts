@@ -1,7 +1,7 @@
 import { destinationsOfRuns } from '../../db/destinations.ts'
 import type { Store } from '../../db/open.ts'
 import { pausePipeline, resumePipeline } from '../../db/pauses.ts'
-import { ConfigError } from '../../errors.ts'
+import { ConfigError, fallbackOn } from '../../errors.ts'
 import { changePause, ownDestinationId } from '../../jobs/index.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
 import { readProjectFile } from '../../pipeline/projectFile.ts'
@@ -102,10 +102,6 @@ async function environmentOf(
 ): Promise<{ readonly origin: string; readonly credentials?: string } | undefined> {
   const known = await identityIfConfigured(context, setting)
   if (known !== undefined) return known
-  try {
-    return { origin: (await identityOf(context, setting)).origin }
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined
-    throw error
-  }
+  const service = await identityOf(context, setting).catch(fallbackOn(ConfigError, undefined))
+  return service && { origin: service.origin }
 }

@@ -1,10 +1,9 @@
 import type { Store } from '../../db/open.ts'
 import { listActions, type StoredAction } from '../../db/auditLog.ts'
 import { removalOfDestination } from '../../db/removeDestination.ts'
-import { ConfigError, UsageError } from '../../errors.ts'
+import { ConfigError, fallbackOn, UsageError } from '../../errors.ts'
 import { loadPipeline } from '../../pipeline/load.ts'
 import { loadRun, newerReading, runNumber, type StoredRun } from '../../sync/reports/history.ts'
-import type { Pipeline } from '../../model/pipeline.ts'
 import { runsOfPlan } from '../../sync/reports/planChanges.ts'
 import { plannedChanges } from '../../sync/reports/runSteps.ts'
 import { argument, flag, writeJson, writeResult, type CommandRun, type Context, type Invocation, type Output } from '../context.ts'
@@ -52,25 +51,11 @@ async function obstacleText(context: Context, db: Store['db'], report: StoredRun
  */
 async function isOfOtherEnvironment(context: Context, { pipeline: name, service, credentials }: StoredRun): Promise<boolean> {
   if (service === null) return false
-  try {
-    const ownIdentity = await identityIfConfigured(context, await definitionOf(context, name))
-    return (
-      ownIdentity !== undefined && (service !== ownIdentity.origin || (credentials !== null && credentials !== ownIdentity.credentials))
-    )
-  } catch (error) {
-    if (error instanceof ConfigError) return false
-    throw error
-  }
-}
-
-/** Loads a pipeline; an empty definition if it has no file. @throws {ConfigError} if its file is invalid */
-async function definitionOf(context: Context, name: string): Promise<Pick<Pipeline, 'credentials'>> {
-  try {
-    return await loadPipeline(context.pipelines, name, context.config().env)
-  } catch (error) {
-    if (error instanceof UsageError) return {}
-    throw error
-  }
+  const definition = await loadPipeline(context.pipelines, name, context.config().env)
+    .catch(fallbackOn(UsageError, {}))
+    .catch(fallbackOn(ConfigError, undefined))
+  const own = definition && (await identityIfConfigured(context, definition))
+  return own !== undefined && (service !== own.origin || (credentials !== null && credentials !== own.credentials))
 }
 
 /** Formats the operators' actions on a run, oldest first: action, actor, time, approved deletes, reason. `actions`: newest first. */

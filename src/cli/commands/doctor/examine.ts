@@ -4,7 +4,7 @@ import type { Context } from '../../context.ts'
 import { examineDatabase } from './database.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { examineServices } from './service.ts'
-import { ConfigError, SluiceError } from '../../../errors.ts'
+import { ConfigError, fallbackOn, SluiceError } from '../../../errors.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { pipelinesNamed } from '../../pipelines.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
@@ -80,12 +80,8 @@ async function examinePipelines(context: Context, report: ReportFinding): Promis
 
 /** Returns the valid pipelines of a folder with invalid files; none if `sluice.yaml` is invalid. */
 async function validPipelines(context: Context): Promise<readonly Pipeline[]> {
-  try {
-    return (await loadPipelines(context.pipelines, context.config().env)).pipelines
-  } catch (error) {
-    if (error instanceof ConfigError) return []
-    throw error
-  }
+  const loaded = await loadPipelines(context.pipelines, context.config().env).catch(fallbackOn(ConfigError, undefined))
+  return loaded?.pipelines ?? []
 }
 
 /** Reports the conditions that need action, as `sluice status` does. Leaves out invalid files, which `examinePipelines` reports. */

@@ -1,12 +1,11 @@
 /** Loads the status of the pipelines of a folder: their state from the database, and the next run from their files. */
 import { findConditions, type Condition } from '../../../alerts/conditions.ts'
-import { ConfigError, UsageError } from '../../../errors.ts'
+import { ConfigError, fallbackOn, UsageError } from '../../../errors.ts'
 import type { Database } from '../../../db/database.ts'
 import { countSyncedElsewhere, destinationsOfRuns } from '../../../db/destinations.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { nextTickAfter } from '../../../jobs/cronTicks.ts'
 import { loadPipelines } from '../../../pipeline/load.ts'
-import type { ServiceIdentity } from '../../../sync/engine.ts'
 import { environmentsByPipeline } from '../../../sync/reports/environmentsByPipeline.ts'
 import { pausesByPipeline } from '../../../sync/reports/pausesByPipeline.ts'
 import { pipelineStates, type PipelineState } from '../../../sync/reports/status.ts'
@@ -48,13 +47,14 @@ export interface FolderStatus {
  */
 export async function folderStatus(context: Context, db: Database, patterns: readonly string[]): Promise<FolderStatus> {
   const { pipelines, errors } = patterns.length === 0 ? await allPipelines(context) : await pipelinesToCheck(context, patterns)
-  const serviceFor = (pipeline: Pipeline) => identityIfKnown(context, pipeline)
   const environments = await environmentsByPipeline({ serviceFor: (pipeline) => identityIfConfigured(context, pipeline) }, pipelines)
   const states = await pipelineStates(
     db,
     pipelines.map(({ name }) => ({ name, environment: environments.get(name) })),
   )
   const { now } = states
+  // Without a configured service, `status` still shows the pipeline.
+  const serviceFor = (pipeline: Pipeline) => identityOf(context, pipeline).catch(fallbackOn(ConfigError, undefined))
   const pauses = await pausesByPipeline({ db, serviceFor }, pipelines)
   const conditions = await findConditions(db, pipelines, now, { pauses, environments })
   const unknown = pipelines.filter(({ name }) => !environments.has(name))
@@ -98,16 +98,6 @@ const noScheduler = {
   none: 'no serve process is running',
   elsewhere: 'no running serve process schedules them: each has another environment, folder or version',
 } as const
-
-/** Returns service and user of a pipeline. Undefined if they are not configured: `status` needs no service. */
-async function identityIfKnown(context: Context, pipeline: Pipeline): Promise<ServiceIdentity | undefined> {
-  try {
-    return await identityOf(context, pipeline)
-  } catch (error) {
-    if (error instanceof ConfigError) return undefined
-    throw error
-  }
-}
 
 /** Returns a need if the environment of the pipeline is not known, and runs of several environments have its name. Else returns none. */
 async function needOfEnvironments(db: Database, { name, credentials }: Pipeline) {
