@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { registerHooks } from 'node:module'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { inTime } from '../inTime.ts'
 import { isSource, ownPath } from '../ownPackage.ts'
 import { computeCodeVersion, isSluiceModule } from './codeVersion.ts'
 
@@ -26,23 +27,12 @@ let isHookRegistered = false
 export async function importPipeline(file: string, limitMs = maxLoadMs): Promise<ImportedPipeline> {
   if (!isHookRegistered) registerHook()
   const { digest, isSelfContained } = await computeCodeVersion(file)
-  const module = await withinLimit(import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`), limitMs)
+  const loading: Promise<unknown> = import(`${pathToFileURL(path.resolve(file)).href}${versionMark}${digest}`)
+  // The timer also keeps the process alive: without it, Node would exit if nothing else is open.
+  const module = await inTime(limitMs, loading, 'its code did not end')
   const exported = typeof module === 'object' && module !== null && 'default' in module ? module.default : undefined
   if (exported === undefined) throw new Error('has no default export; write: export default definePipeline({ … })')
   return { input: exported, codeVersion: isSelfContained ? digest : randomUUID() }
-}
-
-/** Waits for `loading`, at most `limitMs`. The timer also keeps the process alive: without it, Node would exit if nothing else is open. */
-async function withinLimit(loading: Promise<unknown>, limitMs: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined
-  const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`its code did not end within ${limitMs / 1000} s`)), limitMs)
-  })
-  try {
-    return await Promise.race([loading, limit])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /**
