@@ -2,7 +2,7 @@
 import { recordOf } from '../unknownValue.ts'
 import { accountOf, type Call, type Handler } from './area.ts'
 import { listReply, matchesPrefix } from './lists.ts'
-import { listParam, passesFilter } from './params.ts'
+import { listParam, passesFilter, recordOfParam } from './params.ts'
 import { notFound, ok } from './refusal.ts'
 import { isoSeconds } from './timestamps.ts'
 
@@ -46,10 +46,8 @@ export function findRecord<T extends { readonly deleted: boolean }>(
   parameter: string,
   code: string,
 ): T {
-  const id = String(call.params[parameter])
-  const record = recordsOf(call, table).get(id)
-  if (record === undefined || (record.deleted && call.params['with_deleted'] !== true)) throw notFound(code, parameter, id)
-  return record
+  const showsDeleted = call.params['with_deleted'] === true
+  return recordOfParam(call, parameter, recordsOf(call, table), code, (record) => !record.deleted || showsDeleted)
 }
 
 /** Marks a record as deleted now, and returns it (spec 3.3). */

@@ -5,8 +5,8 @@ import { accountOf, type Call, type Handler, type Reply } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
 import { isServing, isWithinFlight } from '../campaigns/state.ts'
 import { listReply, matchesPrefix } from '../lists.ts'
-import { listParam, passesFilter, textParam } from '../params.ts'
-import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { listParam, passesFilter, recordOfParam, textParam } from '../params.ts'
+import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { sizeAndTargetingOf } from './audienceSize.ts'
 import { ownLists } from './doNotReach.ts'
@@ -130,11 +130,8 @@ function audienceWire(call: AudienceCall, audience: Audience): Record<string, un
 
 /** Returns the audience in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' | 'tailored_audience_id'): Audience {
-  const id = String(call.params[parameter])
-  const audience = call.state.audiences.get(id)
-  if (audience === undefined || audience.deleted || audience.accountId !== call.account?.id)
-    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', parameter, id)
-  return audience
+  const isOwn = ({ accountId, deleted }: Audience) => accountId === call.account?.id && !deleted
+  return recordOfParam(call, parameter, call.state.audiences, 'TAILORED_AUDIENCE_NOT_FOUND', isOwn)
 }
 
 /**
@@ -143,12 +140,9 @@ export function ownAudience(call: AudienceCall, parameter: 'custom_audience_id' 
  * @throws {Refusal} 404 if the audience is not accessible, or if it is deleted and the call has no `with_deleted`
  */
 function readableAudience(call: AudienceCall): Audience {
-  const id = String(call.params['custom_audience_id'])
-  const audience = call.state.audiences.get(id)
-  const isReadable = audience?.accountId === call.account?.id || sharedLevels(call).has(id)
-  if (audience === undefined || !isReadable || (audience.deleted && call.params['with_deleted'] !== true))
-    throw notFound('TAILORED_AUDIENCE_NOT_FOUND', 'custom_audience_id', id)
-  return audience
+  const isReadable = ({ id, accountId, deleted }: Audience) =>
+    (accountId === call.account?.id || sharedLevels(call).has(id)) && (!deleted || call.params['with_deleted'] === true)
+  return recordOfParam(call, 'custom_audience_id', call.state.audiences, 'TAILORED_AUDIENCE_NOT_FOUND', isReadable)
 }
 
 /**

@@ -2,8 +2,8 @@
 import { markDeleted } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { textParam } from '../params.ts'
-import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { recordOfParam, textParam } from '../params.ts'
+import { adsRefusal, ok } from '../refusal.ts'
 import { sizeAndTargetingOf } from './audienceSize.ts'
 import { newAudience, type Audience, type AudienceState } from './state.ts'
 import { uploadUsers } from './uploadUsers.ts'
@@ -38,10 +38,8 @@ export function ownLists(call: AudienceCall): Audience[] {
 
 /** Returns the list in the path parameter. @throws {Refusal} 404 if it is unknown, deleted, or belongs to another account */
 function listOfPath(call: AudienceCall): Audience {
-  const id = String(call.params['do_not_reach_list_id'])
-  const list = ownLists(call).find((one) => one.id === id && !one.deleted)
-  if (list === undefined) throw notFound('NOT_FOUND', 'do_not_reach_list_id', id)
-  return list
+  const isOwn = ({ accountId, deleted }: Audience) => accountId === call.account?.id && !deleted
+  return recordOfParam(call, 'do_not_reach_list_id', call.state.lists, 'NOT_FOUND', isOwn)
 }
 
 function listWire(call: AudienceCall, list: Audience): Record<string, unknown> {

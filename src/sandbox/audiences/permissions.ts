@@ -3,8 +3,8 @@ import { creationFields, markDeleted } from '../accountRecords.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { hasFeature } from '../campaigns/features.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passesFilter } from '../params.ts'
-import { adsRefusal, notFound, ok } from '../refusal.ts'
+import { listParam, passesFilter, recordOfParam } from '../params.ts'
+import { adsRefusal, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { ownAudience } from './audiences.ts'
 import type { AudienceState, Permission } from './state.ts'
@@ -61,10 +61,8 @@ function createPermission(call: AudienceCall): Reply {
 
 function deletePermission(call: AudienceCall): Reply {
   const audience = ownAudience(call, 'tailored_audience_id')
-  const id = String(call.params['tailored_audience_permission_id'])
-  const permission = call.state.permissions.get(id)
-  if (permission === undefined || permission.deleted || permission.tailored_audience_id !== audience.id)
-    throw notFound('NOT_FOUND', 'tailored_audience_permission_id', id)
+  const isOfAudience = (one: Permission) => one.tailored_audience_id === audience.id && !one.deleted
+  const permission = recordOfParam(call, 'tailored_audience_permission_id', call.state.permissions, 'NOT_FOUND', isOfAudience)
   return ok(permissionWire(call, markDeleted(call, permission)))
 }
 

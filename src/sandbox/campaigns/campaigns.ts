@@ -3,7 +3,7 @@ import { creationFields, findRecord, recordHandlers, recordsOf } from '../accoun
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { isCurrencyCode } from '../currencies.ts'
 import { givenFields, longParam, textParam } from '../params.ts'
-import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { addToHistory } from './history.ts'
 import { countActive, reasonsNotServable, type Campaign, type CampaignsState, type FundingInstrument } from './state.ts'
@@ -43,13 +43,11 @@ function campaignWire(call: Call<CampaignsState>, campaign: Campaign): Record<st
 
 /** Creates a campaign from the parameters of the call. @throws {Refusal} */
 function createCampaign(call: Call<CampaignsState>): Campaign {
-  const fundingId = String(call.params['funding_instrument_id'])
-  const funding = recordsOf(call, call.state.funding).get(fundingId)
-  if (funding === undefined || funding.deleted) throw notFound('FUNDING_INSTRUMENT_NOT_FOUND', 'funding_instrument_id', fundingId)
+  const funding = findRecord(call, call.state.funding, 'funding_instrument_id', 'FUNDING_INSTRUMENT_NOT_FOUND')
   const defaults: Campaign = {
     id: '',
     name: '',
-    funding_instrument_id: fundingId,
+    funding_instrument_id: funding.id,
     entity_status: 'ACTIVE',
     budget_optimization: 'CAMPAIGN',
     daily_budget_amount_local_micro: null,

@@ -1,8 +1,8 @@
 /** Handles the endpoints of line items (spec 4.5, 4.6). */
-import { creationFields, recordHandlers, recordsOf } from '../accountRecords.ts'
+import { creationFields, findRecord, recordHandlers, recordsOf } from '../accountRecords.ts'
 import type { Call, Handler } from '../area.ts'
 import { givenFields, listParam, passesFilter } from '../params.ts'
-import { adsRefusal, adsRefusals, notFound, ok } from '../refusal.ts'
+import { adsRefusal, adsRefusals, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { isSameValue } from '../verify/sentBackFields.ts'
 import { recordOf } from '../../unknownValue.ts'
@@ -42,15 +42,13 @@ export const lineItemHandlers: Readonly<Record<string, Handler<CampaignsState>>>
 
 /** Creates a line item from the parameters of the call. @throws {Refusal} */
 function createLineItem(call: Call<CampaignsState>): LineItem {
-  const campaignId = String(call.params['campaign_id'])
-  const campaign = recordsOf(call, call.state.campaigns).get(campaignId)
-  if (campaign === undefined || campaign.deleted) throw notFound('CAMPAIGN_NOT_FOUND', 'campaign_id', campaignId)
+  const campaign = findRecord(call, call.state.campaigns, 'campaign_id', 'CAMPAIGN_NOT_FOUND')
   const objective = String(call.params['objective'])
   const bid = call.params['bid_amount_local_micro']
   const defaults: LineItem = {
     id: '',
     name: null,
-    campaign_id: campaignId,
+    campaign_id: campaign.id,
     objective,
     goal: defaultGoal(objective),
     product_type: String(call.params['product_type']),

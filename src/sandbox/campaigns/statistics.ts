@@ -9,9 +9,9 @@ import { gzipSync } from 'node:zlib'
 import { recordsOfAccount } from '../accountRecords.ts'
 import { accountOf, type Call, type Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { listParam, passesFilter, textParam } from '../params.ts'
+import { listParam, passesFilter, recordOfParam, textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
-import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { isoSeconds } from '../timestamps.ts'
 import { METRICS, type Metric } from './metrics.ts'
 import { isServing, type CampaignsState, type LineItem, type StatisticsJob, type StatisticsQuery } from './state.ts'
@@ -80,9 +80,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     return listReply(call, jobs, { render: (job) => jobWire(call, job, statusOf(call, job)) })
   },
   'statisticsJobs.delete': (call) => {
-    const id = String(call.params['job_id'])
-    const job = call.state.jobs.get(id)
-    if (job === undefined || job.account_id !== accountOf(call).id) throw notFound('NOT_FOUND', 'job_id', id)
+    const job = recordOfParam(call, 'job_id', call.state.jobs, 'NOT_FOUND', (one) => one.account_id === accountOf(call).id)
     if (!job.cancelled) job.cancelledAt = call.now
     job.cancelled = true
     return ok(jobWire(call, job, statusOf(call, job)))

@@ -2,7 +2,8 @@
 import type { Call, Handler } from '../area.ts'
 import { FIXED_USER } from '../firstIds.ts'
 import { listReply } from '../lists.ts'
-import { adsRefusal, adsRefusals, invalidParameter, notFound, ok } from '../refusal.ts'
+import { recordOfParam } from '../params.ts'
+import { adsRefusal, adsRefusals, invalidParameter, ok } from '../refusal.ts'
 import { textOf } from '../text.ts'
 import { newCatalog, type Catalog, type CatalogState } from './state.ts'
 
@@ -31,11 +32,9 @@ export const catalogHandlers: Readonly<Record<string, Handler<CatalogState>>> = 
 
 /** Returns the catalog that the path names. @throws {Refusal} 404 for an unknown catalog, 403 for a catalog of another user */
 export function catalogOf(call: Call<CatalogState>): Catalog {
-  const id = String(call.params['product_catalog_id'])
-  const catalog = call.state.catalogs.get(id)
-  if (catalog === undefined) throw notFound('NOT_FOUND', 'product_catalog_id', id)
+  const catalog = recordOfParam(call, 'product_catalog_id', call.state.catalogs)
   if (call.user !== undefined && catalog.userId !== call.user.id)
-    throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${id} belongs to another user`, { parameter: 'product_catalog_id' })
+    throw adsRefusal('ACTION_NOT_ALLOWED', `Product catalog ${catalog.id} belongs to another user`, { parameter: 'product_catalog_id' })
   return catalog
 }
 

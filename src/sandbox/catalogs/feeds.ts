@@ -1,8 +1,8 @@
 /** Handles the endpoints of scheduled feeds (docs/spec-notes.md#scheduled-feeds). The sandbox does not fetch feeds. */
 import type { Call, Handler } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { givenFields } from '../params.ts'
-import { adsRefusal, notFound, ok, okDeleted } from '../refusal.ts'
+import { givenFields, recordOfParam } from '../params.ts'
+import { adsRefusal, ok, okDeleted } from '../refusal.ts'
 import { catalogOf, echoAsId } from './catalogs.ts'
 import type { Catalog, CatalogState, ScheduledFeed } from './state.ts'
 
@@ -46,8 +46,5 @@ export const feedHandlers: Readonly<Record<string, Handler<CatalogState>>> = {
 
 /** Returns the feed that the path names. @throws {Refusal} 404 */
 function feedOf(call: Call<CatalogState>, catalog: Catalog): ScheduledFeed {
-  const id = String(call.params['scheduled_feed_id'])
-  const feed = catalog.feeds.get(id)
-  if (feed === undefined) throw notFound('NOT_FOUND', 'scheduled_feed_id', id)
-  return feed
+  return recordOfParam(call, 'scheduled_feed_id', catalog.feeds)
 }

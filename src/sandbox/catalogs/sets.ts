@@ -2,9 +2,9 @@
 import { filterAttributes, filterOperators } from '../../service/contract/catalogResources.ts'
 import type { Call, Handler, Reply } from '../area.ts'
 import { listReply } from '../lists.ts'
-import { textParam } from '../params.ts'
+import { recordOfParam, textParam } from '../params.ts'
 import { isProcessed } from '../processing.ts'
-import { adsRefusals, invalidParameter, notFound, ok, okDeleted, type AdsError } from '../refusal.ts'
+import { adsRefusals, invalidParameter, ok, okDeleted, type AdsError } from '../refusal.ts'
 import { catalogOf, echoAsId } from './catalogs.ts'
 import type { Catalog, CatalogState, Product, ProductSet } from './state.ts'
 import { textOf } from '../text.ts'
@@ -180,8 +180,5 @@ function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: A
 
 /** Returns the product set that the path names. @throws {Refusal} 404 */
 function productSetOf(call: CatalogCall, catalog: Catalog): ProductSet {
-  const id = String(call.params['product_set_id'])
-  const set = catalog.sets.get(id)
-  if (set === undefined) throw notFound('NOT_FOUND', 'product_set_id', id)
-  return set
+  return recordOfParam(call, 'product_set_id', catalog.sets)
 }

@@ -3,7 +3,7 @@
  */
 import { accountOf, type Call, type Handler, type Reply, type World } from '../area.ts'
 import { areaRefs } from '../areaRefs.ts'
-import { listParam, passesFilter, textParam } from '../params.ts'
+import { listParam, passesFilter, recordOfParam, textParam } from '../params.ts'
 import { mediaKind } from '../creatives/mediaKeys.ts'
 import { hasCard } from '../creatives/state.ts'
 import { listReply } from '../lists.ts'
@@ -16,9 +16,7 @@ import { newPost, asPublishedPost, type Post, type PostsState, type DraftOrSched
 export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> = {
   'advertiserPosts.create': createPost,
   'advertiserPosts.rename': (call) => {
-    const id = String(call.params['tweet_id'])
-    const post = call.state.posts.get(id)
-    if (post === undefined || post.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', 'tweet_id', id)
+    const post = ownPost(call, 'tweet_id', call.state.posts)
     post.name = textParam(call, 'name')
     return ok(fetchedPostWire(call.world, call.state, post, { trimUser: false }))
   },
@@ -29,7 +27,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
     return ok(addDraftOrScheduled(call, call.state.scheduled, scheduledAt))
   },
   'scheduledPosts.update': (call) => {
-    const post = findDraftOrScheduled(call, call.state.scheduled, 'scheduled_tweet_id')
+    const post = ownPost(call, 'scheduled_tweet_id', call.state.scheduled)
     if (post.tweet_id !== null)
       throw adsRefusal('ACTION_NOT_ALLOWED', 'the post was published already', { parameter: 'scheduled_tweet_id' })
     // Only a new time must be in the future. A client may send the stored time again.
@@ -39,7 +37,7 @@ export const advertiserHandlers: Readonly<Record<string, Handler<PostsState>>> =
   },
   ...unpublishedHandlers('draftPosts', 'drafts', 'draft_tweet_id'),
   'draftPosts.create': (call) => ok(addDraftOrScheduled(call, call.state.drafts, null)),
-  'draftPosts.update': (call) => ok(changeDraftOrScheduled(call, findDraftOrScheduled(call, call.state.drafts, 'draft_tweet_id'), null)),
+  'draftPosts.update': (call) => ok(changeDraftOrScheduled(call, ownPost(call, 'draft_tweet_id', call.state.drafts), null)),
 }
 
 /** Returns the handlers `NAME.list`, `NAME.get` and `NAME.delete`. Later reads do not find a deleted post, even with `with_deleted`. */
@@ -53,9 +51,9 @@ function unpublishedHandlers(
       const selected = [...call.state[table].values()].filter((one) => isSelected(call, one, one.user_id))
       return listReply(call, selected, { sortable: ['created_at', 'updated_at', 'scheduled_at'], render: draftOrScheduledWire })
     },
-    [`${name}.get`]: (call) => ok(draftOrScheduledWire(findDraftOrScheduled(call, call.state[table], parameter))),
+    [`${name}.get`]: (call) => ok(draftOrScheduledWire(ownPost(call, parameter, call.state[table]))),
     [`${name}.delete`]: (call) => {
-      const post = findDraftOrScheduled(call, call.state[table], parameter)
+      const post = ownPost(call, parameter, call.state[table])
       call.state[table].delete(post.id)
       return okDeleted(draftOrScheduledWire(post))
     },
@@ -201,15 +199,9 @@ function futureTime(call: Call<PostsState>): string {
   return at
 }
 
-function findDraftOrScheduled(
-  call: Call<PostsState>,
-  table: ReadonlyMap<string, DraftOrScheduledPost>,
-  parameter: string,
-): DraftOrScheduledPost {
-  const id = String(call.params[parameter])
-  const post = table.get(id)
-  if (post === undefined || post.account_id !== accountOf(call).id) throw notFound('TWEET_NOT_FOUND', parameter, id)
-  return post
+/** Returns the post of the call's account whose id is in the parameter. @throws {Refusal} 404 */
+function ownPost<T extends Post | DraftOrScheduledPost>(call: Call<PostsState>, parameter: string, table: ReadonlyMap<string, T>): T {
+  return recordOfParam(call, parameter, table, 'TWEET_NOT_FOUND', (post) => post.account_id === accountOf(call).id)
 }
 
 function addDraftOrScheduled(
