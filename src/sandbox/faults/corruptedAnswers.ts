@@ -30,11 +30,8 @@ type Corruption = (answer: Answer, fault: Fault, request: RequestFacts) => Answe
 
 /** Returns a corrupted copy of the answer. For a kind of `faultActions.ts` or `injectedAnswers.ts`, returns the answer itself. */
 export function corruptAnswer(answer: Answer, fault: Fault, request: RequestFacts): Answer {
-  return isCorrupting(fault.kind) ? CORRUPTIONS[fault.kind](answer, fault, request) : answer
-}
-
-function isCorrupting(kind: FaultKind): kind is CorruptingKind {
-  return Object.hasOwn(CORRUPTIONS, kind)
+  const corruptions: Partial<Record<FaultKind, Corruption>> = CORRUPTIONS
+  return corruptions[fault.kind]?.(answer, fault, request) ?? answer
 }
 
 const CORRUPTIONS: Readonly<Record<CorruptingKind, Corruption>> = {

@@ -189,11 +189,8 @@ export type ActingKind = keyof typeof ACTIONS
 
 /** Returns the actions of a kind; none for a kind that another module implements. */
 export function actionsOf(kind: FaultKind): FaultActions {
-  return isActing(kind) ? ACTIONS[kind] : {}
-}
-
-function isActing(kind: FaultKind): kind is ActingKind {
-  return Object.hasOwn(ACTIONS, kind)
+  const actions: Partial<Record<FaultKind, FaultActions>> = ACTIONS
+  return actions[kind] ?? {}
 }
 
 /** Returns the `cursor` of the request's query; undefined without a cursor. */

@@ -9,6 +9,7 @@ import { adsRefusal, coreRefusal, invalidTokenRefusal, oauth2Refusal, rateLimitR
 import { textOf } from '../text.ts'
 import type { TrafficRules } from '../ledger/trafficRules.ts'
 import type { SandboxWorld } from '../state/world.ts'
+import { recordOf } from '../../unknownValue.ts'
 
 type ToAnswer = (refusal: Refusal) => Answer
 
@@ -133,8 +134,5 @@ const ADS_CODES: Readonly<Record<number, string>> = {
 const CORE_CODES: Readonly<Record<number, number>> = { 400: 215, 401: 89, 403: 220, 404: 34, 429: 88, 503: 130 }
 
 function headersOf(fault: Fault): Record<string, string> {
-  const { headers } = fault
-  return typeof headers === 'object' && headers !== null
-    ? Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]))
-    : {}
+  return Object.fromEntries(Object.entries(recordOf(fault['headers'])).map(([name, value]) => [name.toLowerCase(), String(value)]))
 }
