@@ -30,6 +30,15 @@ export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
+/** Parses JSON; returns undefined for any other text. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** Returns a chunk of a byte stream as a buffer. @throws {TypeError} if the stream yields other values, which is a mistake in the code */
 export function bufferOf(chunk: unknown): Buffer {
   if (Buffer.isBuffer(chunk)) return chunk

@@ -1,3 +1,5 @@
+import { jsonOf } from '../../unknownValue.ts'
+
 /** Place of the records inside an object. */
 export interface RecordsPlace {
   /** Keys from the root object to the array: `['data', 'products']`. */
@@ -72,10 +74,6 @@ export function findRecords(sample: Buffer): RecordsPlace | undefined {
 
 /** Returns the key of a token; undefined for a token that is not a string. */
 function keyOf(text: string): string | undefined {
-  try {
-    const key: unknown = JSON.parse(text)
-    return typeof key === 'string' ? key : undefined
-  } catch {
-    return undefined
-  }
+  const key = jsonOf(text)
+  return typeof key === 'string' ? key : undefined
 }

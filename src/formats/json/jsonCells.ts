@@ -1,6 +1,7 @@
 import type { Cell, RowFault } from '../../model/record.ts'
 import { addText, maxNameLength, type ColumnRegistry, type OpenCells } from '../columnRegistry.ts'
 import type { RowFaultCode } from '../rowCounts.ts'
+import { jsonOf } from '../../unknownValue.ts'
 
 /**
  * Reads one JSON object into cells by column. Adds new columns to `columns`. Returns the first fault instead of throwing it.
@@ -241,11 +242,7 @@ class JsonScanner {
 
 /** Returns the text of a string or number; undefined for any other token. */
 function scalarOf(token: string): string | undefined {
-  try {
-    const value: unknown = JSON.parse(token)
-    if (typeof value === 'number') return token
-    return typeof value === 'string' && value.isWellFormed() ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = jsonOf(token)
+  if (typeof value === 'number') return token
+  return typeof value === 'string' && value.isWellFormed() ? value : undefined
 }

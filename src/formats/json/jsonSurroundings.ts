@@ -1,6 +1,7 @@
 import { fileError, recordTooLargeError } from '../fileError.ts'
 import type { ReadLimits } from '../limits.ts'
 import { maxPathKeys, type RecordsPlace } from './findRecords.ts'
+import { jsonOf } from '../../unknownValue.ts'
 
 const quote = 0x22
 const comma = 0x2c
@@ -87,12 +88,8 @@ export class JsonSurroundings {
         hint: 'Export the file again.',
       })
     }
-    let around: unknown
-    try {
-      around = JSON.parse(this.#bytes.toString('utf8', 0, this.#length))
-    } catch {
-      throw this.#malformedError('the text around the records is not valid JSON')
-    }
+    const around = jsonOf(this.#bytes.toString('utf8', 0, this.#length))
+    if (around === undefined) throw this.#malformedError('the text around the records is not valid JSON')
     if (!this.#foundRecords) {
       throw fileError('WRONG_FORMAT', `the file has no array at "${this.#path}"`, {
         name: this.#name,
@@ -131,12 +128,8 @@ export class JsonSurroundings {
   /** Returns the last string, which is a key. Returns undefined if it is malformed, so that it matches no key. */
   #lastString(): string | undefined {
     if (this.#bytes[this.#stringStart] !== quote) return undefined
-    try {
-      const text: unknown = JSON.parse(this.#bytes.toString('utf8', this.#stringStart, this.#length - 1))
-      return typeof text === 'string' ? text : undefined
-    } catch {
-      return undefined
-    }
+    const text = jsonOf(this.#bytes.toString('utf8', this.#stringStart, this.#length - 1))
+    return typeof text === 'string' ? text : undefined
   }
 
   #append(byte: number): void {

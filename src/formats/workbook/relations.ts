@@ -1,5 +1,6 @@
 import { attributesAt, readSmallPart } from './smallPart.ts'
 import type { ZipDirectory } from './zipDirectory.ts'
+import { decodeOrKeep } from '../../decodeOrKeep.ts'
 
 /** Relationships of one part of a workbook to other parts, as names of archive members. External targets are left out. */
 export interface Relations {
@@ -41,12 +42,4 @@ function memberOf(target: string, part: string, archive: ZipDirectory): string {
   const member = steps.join('/')
   // Some programs encode a target, and not the name of its member.
   return archive.has(member) ? member : decodeOrKeep(member)
-}
-
-function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }

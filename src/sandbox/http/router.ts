@@ -1,6 +1,7 @@
 /** Finds the endpoint of a method and path. A trailing slash makes no difference. */
 import type { Endpoint } from '../../service/contract/endpoint.ts'
 import { CURRENT_VERSION, OLDER_VERSION } from '../paths.ts'
+import { decodeOrKeep } from '../../decodeOrKeep.ts'
 
 export type Route =
   /** `path`: decoded path parameters. Their names are those in the called path, which may be an alias. */
@@ -86,18 +87,10 @@ function findNode(
     values.length = valueCount
   }
   if (node.parameter === undefined || segment === '') return undefined
-  values.push(decodeSegment(segment))
+  values.push(decodeOrKeep(segment))
   const found = findNode(node.parameter, segments, at + 1, values, accept)
   if (found === undefined) values.length = valueCount
   return found
-}
-
-function decodeSegment(segment: string): string {
-  try {
-    return segment.includes('%') ? decodeURIComponent(segment) : segment
-  } catch {
-    return segment
-  }
 }
 
 function emptyNode(): Node {

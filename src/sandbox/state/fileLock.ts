@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { UsageError } from '../../errors.ts'
 import { quoteArgument } from '../../format.ts'
-import { errorCode, recordOf } from '../../unknownValue.ts'
+import { errorCode, jsonOf, recordOf } from '../../unknownValue.ts'
 
 /** Process that a lock file names. */
 interface Holder {
@@ -100,13 +100,9 @@ function holderOf(lock: string): Holder | 'none' | 'expired' {
 
 /** Returns undefined for a damaged lock file, for example after a power failure. */
 function parseHolder(text: string): Holder | undefined {
-  try {
-    const { pid, host, startedAt } = recordOf(JSON.parse(text))
-    if (typeof pid !== 'number' || typeof host !== 'string') return undefined
-    return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
-  } catch {
-    return undefined
-  }
+  const { pid, host, startedAt } = recordOf(jsonOf(text))
+  if (typeof pid !== 'number' || typeof host !== 'string') return undefined
+  return { pid, host, startedAt: typeof startedAt === 'string' ? startedAt : null }
 }
 
 /** Returns false if the process has ended. Returns true if it runs, or if that cannot be checked. */

@@ -11,7 +11,7 @@
 import { closeSync, existsSync, fstatSync, fsyncSync, ftruncateSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { UsageError } from '../../errors.ts'
 import { quoteArgument } from '../../format.ts'
-import { listOf, recordOf } from '../../unknownValue.ts'
+import { jsonOf, listOf, recordOf } from '../../unknownValue.ts'
 import type { AppliedPart } from '../appliedPart.ts'
 import type { Pair } from '../verify/signature.ts'
 import { lockStateFile, type FileLock } from './fileLock.ts'
@@ -238,13 +238,9 @@ async function replayLine(
   const countedFrom = stateBytes === 0 ? '' : `, counted after the ${stateBytes} bytes of the stored state`
   const lineError = (problem: string, cause?: unknown): UsageError =>
     damagedError(`Line ${line} of the state file ${problem}`, { path, where: `${path}:${line}${countedFrom}`, cause })
-  let entry: JournalEntry
-  try {
-    // The check below rejects a value without a `kind`.
-    entry = JSON.parse(text) as JournalEntry
-  } catch {
-    throw lineError('is not JSON')
-  }
+  // The check below rejects a value without a `kind`.
+  const entry = jsonOf(text) as JournalEntry | undefined
+  if (entry === undefined) throw lineError('is not JSON')
   if (typeof entry !== 'object' || entry === null || typeof entry.kind !== 'string') throw lineError('is not an entry of a sandbox')
   try {
     await replay(entry)

@@ -10,6 +10,7 @@ import type { AuthState } from '../auth/state.ts'
 import { adsRefusal, coreRefusal, invalidTokenRefusal, jsonRefusal, oauth2Refusal, PROBLEMS, v2Problem, type Refusal } from '../refusal.ts'
 import { parseAuthorization, verifySignature, type SignedRequest } from './signature.ts'
 import type { SandboxWorld } from '../state/world.ts'
+import { decodeOrKeep } from '../../decodeOrKeep.ts'
 
 /** Part of a request that proves who the caller is. */
 export interface AuthInput extends Omit<SignedRequest, 'oauth'> {
@@ -192,15 +193,6 @@ function authenticateByBasic(world: SandboxWorld, header: string | undefined): C
   if (colon === -1 || decodeOrKeep(text.slice(0, colon)) !== consumerKey || decodeOrKeep(text.slice(colon + 1)) !== consumerSecret)
     throw oauth2Refusal()
   return { user: undefined, oauth: NONE, id: 'app' }
-}
-
-/** Decodes percent-escapes. Returns a text with an invalid escape unchanged. */
-function decodeOrKeep(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 function authState(world: SandboxWorld): AuthState {

@@ -3,6 +3,7 @@
  * of the other (docs/decisions/independent-implementations.md). Pure: no clock, no state.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import { decodeOrKeep } from '../../decodeOrKeep.ts'
 
 export type Pair = readonly [name: string, value: string]
 
@@ -84,7 +85,7 @@ export function parseAuthorization(header: string): Pair[] | undefined {
   const pairs: Pair[] = []
   // The lookbehind keeps the time linear for a long text without `=`.
   for (const match of header.slice(6).matchAll(/(?<![^=\s,])([^=\s,]+)\s*=\s*"([^"]*)"\s*(?:,|$)/g))
-    pairs.push([percentDecode(match[1] ?? ''), percentDecode(match[2] ?? '')])
+    pairs.push([decodeOrKeep(match[1] ?? ''), decodeOrKeep(match[2] ?? '')])
   return pairs
 }
 
@@ -113,16 +114,7 @@ function normalizeAuthority(scheme: string, host: string): string {
 }
 
 function decodeForm(text: string): string {
-  return percentDecode(text.includes('+') ? text.replaceAll('+', ' ') : text)
-}
-
-function percentDecode(text: string): string {
-  if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return decodeOrKeep(text.includes('+') ? text.replaceAll('+', ' ') : text)
 }
 
 // Percent-encoded texts are ASCII, so this is the order of their bytes.

@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 import http from 'node:http'
 import https from 'node:https'
 import type { CheckOutcome } from './state.ts'
-import { errorCode, isRecord } from '../../unknownValue.ts'
+import { errorCode, jsonOf, recordOf } from '../../unknownValue.ts'
 
 /** Time in milliseconds in which a receiver must answer (spec 8). */
 export const RESPONSE_LIMIT_MS = 10_000
@@ -44,7 +44,9 @@ export async function checkWebhook({ url, secret, form, token, limitMs, cancelle
   if ('error' in answer) return isTlsError(answer.error) ? 'tls' : 'transient'
   if (answer.status >= 300 && answer.status < 400) return 'redirect'
   if (answer.status < 200 || answer.status >= 400) return 'transient'
-  return responseToken(answer.body) === sign(expected, secret, form) ? 'valid' : 'wrong-token'
+  // An answer that is not JSON fails the check.
+  const response = recordOf(jsonOf(answer.body))
+  return response['response_token'] === sign(expected, secret, form) ? 'valid' : 'wrong-token'
 }
 
 export interface EventRequest extends ReceiverRequest {
@@ -126,16 +128,6 @@ async function sendSlowly(request: http.ClientRequest, body: Buffer, bytesPerS: 
     await new Promise((resolve) => setTimeout(resolve, (step * 1000) / bytesPerS))
   }
   if (!request.destroyed) request.end()
-}
-
-function responseToken(body: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(body)
-    return isRecord(parsed) ? parsed['response_token'] : undefined
-  } catch {
-    // An answer that is not JSON fails the check.
-    return undefined
-  }
 }
 
 function isTlsError(error: Error): boolean {

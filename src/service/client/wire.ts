@@ -6,6 +6,7 @@ import { Pool, type Dispatcher } from 'undici'
 import type { Clock } from '../../clock.ts'
 import { connectorSkippingInterim } from '../../http/interimAnswers.ts'
 import type { Exchange, ExchangeRequest } from './exchange.ts'
+import { isRecord, jsonOf } from '../../unknownValue.ts'
 
 export interface WireOptions {
   readonly clock: Clock
@@ -179,12 +180,7 @@ export function flatHeaders(raw: Readonly<Record<string, string | string[] | und
  * prove its end. A number proves nothing, because a truncated number is a number too.
  */
 function isCompleteJson(body: Buffer): boolean {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'))
-    return typeof value === 'object' && value !== null
-  } catch {
-    return false
-  }
+  return isRecord(jsonOf(body.toString('utf8')))
 }
 
 export function tooLargeError(maxAnswerBytes: number): WireError {

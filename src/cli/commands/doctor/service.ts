@@ -5,7 +5,7 @@ import { createTransport } from '../../../service/client/index.ts'
 import type { Context } from '../../context.ts'
 import { namesOfSettings, serviceOf } from '../../services.ts'
 import { waiting } from '../../terminal/waiting.ts'
-import { recordOf, listOf } from '../../../unknownValue.ts'
+import { jsonOf, recordOf, listOf } from '../../../unknownValue.ts'
 import { examineClock } from './clock.ts'
 import { reportFailure, type ReportFinding } from './finding.ts'
 import { destinationOf } from '../../../destinations/index.ts'
@@ -230,11 +230,7 @@ function getFromAds(transport: Transport, path: string): Promise<Exchange> {
 
 /** Returns the parsed body; undefined if it is not JSON. */
 function parsedBody(answer: Answer): unknown {
-  try {
-    return JSON.parse(answer.body.toString('utf8'))
-  } catch {
-    return undefined
-  }
+  return jsonOf(answer.body.toString('utf8'))
 }
 
 /** Returns the value as a list with one text, for `flatMap`. Returns an empty list for anything but a text or number. */
