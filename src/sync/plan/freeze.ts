@@ -31,32 +31,13 @@ export async function freeze(
       entries,
     )
   })
-  // Two ids collide if the service may treat them as one product, such as `sku-1` and `SKU-1`. If one is deleted and the other is put, the
-  // put is in phase 2, after the delete.
-  const deleted = new DeletedIds(destination)
-  // Operations whose id collides with an id in the current batch, or with a deleted id. Their batches follow all others.
-  let waiting: PlannedOperation[] = []
   try {
     for await (const portion of operations) {
       for (const operation of portion) {
         // Counts of a run are products or users. An operation may have several users.
         batches.countsByChange[operation.change] += operation.users
-        if (operation.op === 'delete') deleted.add(operation)
-        const collision = operation.op === 'delete' ? undefined : deleted.collisionWith(operation)
-        const next: PlannedOperation = collision === undefined ? operation : { ...operation, phase: 2 }
-        if (collision === 'certain' || packer.collides(next)) waiting.push(next)
-        else packer.add(next)
+        packer.add(operation)
         if (batches.isFull) await batches.write()
-      }
-    }
-    waiting.sort((a, b) => a.phase - b.phase)
-    while (waiting.length > 0) {
-      packer.end()
-      const toPack = waiting
-      waiting = []
-      for (const operation of toPack) {
-        if (packer.collides(operation)) waiting.push(operation)
-        else packer.add(operation)
       }
     }
     packer.end()
@@ -84,41 +65,78 @@ function batchColumnsOf({ items }: PackedBatch<PlannedOperation>, { op, phase }:
   }
 }
 
+/** Maximum number of deleted ids that a plan compares with the ids that it puts. Above it, every put counts as colliding with one. */
+const maxComparedIds = 20_000
+
 /**
- * Packs operations into batches. All operations of a batch have one type (upsert or delete) and one phase. Colliding ids must not share a
- * batch (docs/inputs.md, case 59), so the caller must not add an operation for which `collides` returns true.
+ * Packs operations into batches. All operations of a batch have one type (upsert or delete) and one phase.
+ *
+ * Two ids collide if the service may treat them as one product, such as `sku-1` and `SKU-1`. They must not share a batch (docs/inputs.md,
+ * case 59). If one is deleted and the other is put, the put is in phase 2, after the delete.
  */
 class BatchPacker {
   readonly #destination: Destination
   readonly #onBatch: (batch: PackedBatch<PlannedOperation>, firstOperation: PlannedOperation) => void
   #current: { readonly packer: Packer<PlannedOperation>; readonly op: PlannedOperation['op']; readonly phase: 1 | 2 } | undefined
-  /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). */
+  /** Ids in the current batch, in the form in which colliding ids are equal (`Destination.collisionOf`). Empty for people. */
   readonly #ids = new Set<string>()
+  /** Ids that the plan deletes, in this form; at most one more than `maxComparedIds`. */
+  readonly #deletedIds = new Set<string>()
+  /** Operations whose id collides with an id in the current batch, or with a deleted id. Their batches follow all others. */
+  #waiting: PlannedOperation[] = []
 
   constructor(destination: Destination, onBatch: (batch: PackedBatch<PlannedOperation>, firstOperation: PlannedOperation) => void) {
     this.#destination = destination
     this.#onBatch = onBatch
   }
 
-  collides({ op, recordKey }: PlannedOperation): boolean {
-    if (this.#current?.op !== op) return false
-    const id = this.#destination.collisionOf?.(recordKey)
-    return id !== undefined && this.#ids.has(id)
+  /** Adds an operation. All deletes must come before the first put. */
+  add(operation: PlannedOperation): void {
+    const id = this.#idOf(operation)
+    const deleted = this.#deletedIds
+    const areCompared = deleted.size <= maxComparedIds
+    if (operation.op === 'delete') {
+      if (id !== undefined && areCompared) deleted.add(id)
+      if (!this.#pack(operation)) this.#waiting.push(operation)
+      return
+    }
+    const collides = id !== undefined && deleted.has(id)
+    const put: PlannedOperation = collides || !areCompared ? { ...operation, phase: 2 } : operation
+    if ((collides && areCompared) || !this.#pack(put)) this.#waiting.push(put)
   }
 
-  /** Adds an operation to the current batch. Begins a new batch for another type or phase, or if the operation does not fit. */
-  add(operation: PlannedOperation): void {
-    const { op, phase, recordKey } = operation
+  /** Packs the waiting operations, and ends the last batch. */
+  end(): void {
+    this.#waiting.sort((a, b) => a.phase - b.phase)
+    while (this.#waiting.length > 0) {
+      this.#endBatch()
+      this.#waiting = this.#waiting.filter((operation) => !this.#pack(operation))
+    }
+    this.#endBatch()
+  }
+
+  #idOf({ recordKey }: PlannedOperation): string | undefined {
+    return this.#destination.collisionOf?.(recordKey)
+  }
+
+  /**
+   * Adds an operation to the current batch. Begins a new batch for another type or phase, or if the operation does not fit. Returns false,
+   * and does not add it, if its id collides with an id in the current batch.
+   */
+  #pack(operation: PlannedOperation): boolean {
+    const { op, phase } = operation
+    const id = this.#idOf(operation)
+    if (this.#current?.op === op && id !== undefined && this.#ids.has(id)) return false
     if (this.#current?.op !== op || this.#current.phase !== phase) {
-      this.end()
+      this.#endBatch()
       this.#current = { packer: new Packer(this.#destination.frame(op), this.#destination.limits), op, phase }
     }
     this.#finish(this.#current.packer.add(operation))
-    const id = this.#destination.collisionOf?.(recordKey)
     if (id !== undefined) this.#ids.add(id)
+    return true
   }
 
-  end(): void {
+  #endBatch(): void {
     this.#finish(this.#current?.packer.flush())
   }
 
@@ -127,35 +145,5 @@ class BatchPacker {
     if (batch === undefined || firstOperation === undefined) return
     this.#ids.clear()
     this.#onBatch(batch, firstOperation)
-  }
-}
-
-/** Maximum number of deleted ids that a plan compares with the ids that it puts. */
-const maxComparedIds = 20_000
-
-/** Ids that a plan deletes, in the form in which colliding ids are equal. Empty for people. */
-class DeletedIds {
-  readonly #destination: Destination
-  readonly #ids = new Set<string>()
-
-  constructor(destination: Destination) {
-    this.#destination = destination
-  }
-
-  add({ recordKey }: PlannedOperation): void {
-    if (this.#ids.size > maxComparedIds) return
-    const id = this.#destination.collisionOf?.(recordKey)
-    if (id !== undefined) this.#ids.add(id)
-  }
-
-  /**
-   * Returns `certain` if the id of a put collides with a deleted id. After more than `maxComparedIds` deletes, returns `possible` for every
-   * put. Must be called after all deletes were added.
-   */
-  collisionWith({ recordKey }: PlannedOperation): 'certain' | 'possible' | undefined {
-    if (this.#ids.size === 0) return undefined
-    if (this.#ids.size > maxComparedIds) return 'possible'
-    const id = this.#destination.collisionOf?.(recordKey)
-    return id !== undefined && this.#ids.has(id) ? 'certain' : undefined
   }
 }
