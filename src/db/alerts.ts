@@ -124,38 +124,55 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
     )
     let changedCount = 0
     for (const condition of found) {
-      if (firing.some((alert) => alert.pipeline === condition.pipeline && alert.event === condition.event)) continue
-      const [row] = await tx.query<Row<'alert', 'id'>>(
-        `insert into alert (service, credentials, pipeline, event, detail) values ($1, $2, $3, $4, $5)
-         on conflict do nothing returning id`,
-        [environment.origin, environment.credentials, condition.pipeline, condition.event, JSON.stringify(condition.detail)],
-      )
-      if (row === undefined) continue
-      changedCount++
-      await addDeliveries(tx, row.id, 'firing', condition.receivers)
+      if (firing.some((alert) => isSameCondition(alert, condition))) continue
+      if (await fire(tx, environment, condition)) changedCount++
     }
     const ofFiles = found.filter(({ isOfFile }) => isOfFile === true)
     await storeFinder(tx, environment, ofFiles, finder)
-    for (const { id, pipeline, event, found_elsewhere: isFoundElsewhere } of firing) {
-      if (found.some((condition) => condition.pipeline === pipeline && condition.event === event)) continue
-      if (isFoundElsewhere) {
-        await tx.execute(`update alert set detail = detail #- array['foundBy', $2::text] where id = $1 and detail -> 'foundBy' ? $2`, [
-          id,
-          finder,
-        ])
+    for (const alert of firing) {
+      if (found.some((condition) => isSameCondition(alert, condition))) continue
+      if (alert.found_elsewhere) {
+        await removeFinder(tx, alert.id, finder)
         continue
       }
-      await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [id])
-      const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
-        `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
-        [id],
-      )
+      await recover(tx, alert.id)
       changedCount++
-      const receivers = notified.map(({ receiver }) => receiver)
-      await addDeliveries(tx, id, 'recovered', receivers)
     }
     return changedCount
   })
+}
+
+type Condition = Pick<FoundCondition, 'pipeline' | 'event'>
+
+const isSameCondition = (a: Condition, b: Condition) => a.pipeline === b.pipeline && a.event === b.event
+
+/** Returns false if the alert already fires. */
+async function fire(tx: Queryable, { origin, credentials }: Fence, condition: FoundCondition): Promise<boolean> {
+  const { pipeline, event, detail, receivers } = condition
+  const [row] = await tx.query<Row<'alert', 'id'>>(
+    `insert into alert (service, credentials, pipeline, event, detail) values ($1, $2, $3, $4, $5)
+     on conflict do nothing returning id`,
+    [origin, credentials, pipeline, event, JSON.stringify(detail)],
+  )
+  if (row !== undefined) await addDeliveries(tx, row.id, 'firing', receivers)
+  return row !== undefined
+}
+
+async function recover(tx: Queryable, alertId: string): Promise<void> {
+  await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [alertId])
+  const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
+    `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
+    [alertId],
+  )
+  const receivers = notified.map(({ receiver }) => receiver)
+  await addDeliveries(tx, alertId, 'recovered', receivers)
+}
+
+async function removeFinder(tx: Queryable, alertId: string, finder: string): Promise<void> {
+  await tx.execute(`update alert set detail = detail #- array['foundBy', $2::text] where id = $1 and detail -> 'foundBy' ? $2`, [
+    alertId,
+    finder,
+  ])
 }
 
 /** Time in seconds for which a finder of an alert about a file counts. Each finder checks its files at least once a minute. */

@@ -239,8 +239,7 @@ export async function deleteStagedDigests(tx: Transaction): Promise<void> {
  */
 export async function replaceDigests(tx: Transaction, destinationId: number, validKind: number, quality: unknown): Promise<void> {
   await deleteDigests(tx, destinationId)
-  const [collected] = await tx.query<{ found: boolean }>(`select exists (select from staged_digest) as found`)
-  if (collected?.found === true) {
+  if (await hasRows(tx, 'select from staged_digest')) {
     await tx.query(
       `insert into record_digest (destination_id, chunk, digests, feature_sets, keys, key_ends)
        select $1, chunk, digests, feature_sets, keys, key_ends from staged_digest`,

@@ -19,7 +19,7 @@ import {
   type ConnectedProgram,
 } from './cluster.ts'
 import { lockServer } from './commandLock.ts'
-import { prepareServerPaths } from './serverPaths.ts'
+import { prepareServerPaths, type ServerPaths } from './serverPaths.ts'
 import { unavailable } from './unavailable.ts'
 
 export interface EmbeddedServer {
@@ -41,20 +41,21 @@ export async function startEmbedded(
   const paths = prepareServerPaths(dataDir)
   const unlock = await lockServer(paths.lock)
   try {
-    let url = await runningAddress(paths)
-    if (!url) {
-      if (!existsSync(join(paths.data, 'PG_VERSION'))) {
-        if (paths.elsewhere !== undefined && existsSync(paths.elsewhere.file)) throw missingError(paths.data, paths.elsewhere.file)
-        await initializeServer(paths)
-      }
-      url = await startServer(paths, options.maxConnections)
-    }
+    const url = (await runningAddress(paths)) ?? (await initializeAndStart(paths, options.maxConnections))
     if (paths.elsewhere !== undefined) writeFileSync(paths.elsewhere.file, paths.elsewhere.name)
     if (options.keep) writeFileSync(paths.keep, '')
     return { url, release: () => releaseEmbedded(dataDir) }
   } finally {
     unlock()
   }
+}
+
+async function initializeAndStart(paths: ServerPaths, maxConnections: number | undefined): Promise<string> {
+  if (!existsSync(join(paths.data, 'PG_VERSION'))) {
+    if (paths.elsewhere !== undefined && existsSync(paths.elsewhere.file)) throw missingError(paths.data, paths.elsewhere.file)
+    await initializeServer(paths)
+  }
+  return startServer(paths, maxConnections)
 }
 
 function missingError(data: string, file: string): RunError {

@@ -26,17 +26,6 @@ const columns = (
   ] satisfies ColumnName<'remote'>[]
 ).join(', ')
 
-/**
- * Inserts the implied keys of records. The batches of these records must be settled. The caller must set the `load_id` of the records to
- * null in the same transaction. `records`: SQL of record keys, with the destination as `$1`, followed by `values`. Ignores records without
- * implied keys.
- */
-async function insertImpliedKeys(tx: Queryable, destinationId: number, records: string, values: readonly unknown[] = []): Promise<void> {
-  const rows = `select ${recordColumns} from (select distinct * from (${records}) as rk (key)) k
-    join record r on r.destination_id = $1 and r.key = k.key and ${recordMayImply('r')}`
-  await tx.execute(insertSql(rows, unchanged), [destinationId, ...values])
-}
-
 /** SQL of the columns of record `r` from which its implied keys are computed. */
 export const recordColumns = `r.destination_id, r.key, ${rowIdentifiers('r')} as identifiers, r.load_id`
 
@@ -81,7 +70,10 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
   )
   const openBatches = open.map(({ id }) => id)
   await storeKeysOfBatches(tx, openBatches)
-  await insertImpliedKeys(tx, destinationId, 'select unnest($2::bytea[])', [records])
+  // The batches of these records are settled now.
+  const implying = `select ${recordColumns} from (select distinct unnest($2::bytea[]) as key) k
+    join record r on r.destination_id = $1 and r.key = k.key and ${recordMayImply('r')}`
+  await tx.execute(insertSql(implying, unchanged), [destinationId, records])
   await endImplying(tx, destinationId, 'select unnest($2::bytea[]) as key', [records])
 }
 

@@ -104,34 +104,44 @@ const deviceIdLike =
 export function identifiersIn(type: 'handle' | 'device_id' | 'service_id', text: string): readonly string[] {
   const folded = foldedText(text.replace(/[\n\r\u2028\u2029]/g, ';'))
   const found = new Set<string>()
-  const add = (part: string) => {
+  for (const part of partsLike[type](folded)) {
     const normalized = normalizeIdentifier(type, part, undefined)
     if ('text' in normalized) found.add(normalized.text)
   }
-  if (type === 'device_id')
-    for (const [id, ...groups] of folded.matchAll(deviceIdLike)) add(groups[0] === undefined ? id : groups.join('-'))
-  else if (type === 'service_id')
-    // From the first digit to the last one. No pattern here takes quadratic time for a long cell.
-    for (const part of folded.split(listSeparator)) {
-      const addDigits = (digits: string) => add((/\d[^]*\d|\d/.exec(digits)?.[0] ?? '').replace(/\.0+$/, ''))
-      addDigits(part)
-      // Several ids. Fewer digits are a group of one number: `1 001 002`.
-      const words = part.trim().split(/[\s/]+/)
-      if (words.length > 1) for (const word of words) if (/\d{4}/.test(word)) addDigits(word)
-    }
-  else {
-    for (const [, handle = ''] of folded.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) add(handle)
-    // A part without spaces, also in quotes, or the last step of an address: `https://social.example/jack?lang=en`.
-    const parts = folded.split(listSeparator)
-    // A handle with a remark: `jack (Jack)`.
-    const partsAroundBrackets = parts.flatMap((part) => (part.includes('(') ? part.split(/[()]/) : []))
-    for (const part of [...parts, ...partsAroundBrackets]) {
-      const [address = ''] = part.trim().split(/[?#]/, 1)
-      const path = address.endsWith('/') ? address.slice(0, -1) : address
-      add(path.slice(path.lastIndexOf('/') + 1).replace(/^[^\p{L}\p{N}_]+|(?<![^\p{L}\p{N}_])[^\p{L}\p{N}_]+$/gu, ''))
-    }
-  }
   return [...found]
+}
+
+const partsLike = { handle: handlesLike, device_id: deviceIdsLike, service_id: serviceIdsLike }
+
+function* handlesLike(text: string): Iterable<string> {
+  for (const [, handle = ''] of text.matchAll(/(?<![\w.])@ ?(\w{1,15})(?!\w)/g)) yield handle
+  // A part without spaces, also in quotes, or the last step of an address: `https://social.example/jack?lang=en`.
+  const parts = text.split(listSeparator)
+  // A handle with a remark: `jack (Jack)`.
+  const partsAroundBrackets = parts.flatMap((part) => (part.includes('(') ? part.split(/[()]/) : []))
+  for (const part of [...parts, ...partsAroundBrackets]) {
+    const [address = ''] = part.trim().split(/[?#]/, 1)
+    const path = address.endsWith('/') ? address.slice(0, -1) : address
+    yield path.slice(path.lastIndexOf('/') + 1).replace(/^[^\p{L}\p{N}_]+|(?<![^\p{L}\p{N}_])[^\p{L}\p{N}_]+$/gu, '')
+  }
+}
+
+function* deviceIdsLike(text: string): Iterable<string> {
+  for (const [id, ...groups] of text.matchAll(deviceIdLike)) yield groups[0] === undefined ? id : groups.join('-')
+}
+
+function* serviceIdsLike(text: string): Iterable<string> {
+  for (const part of text.split(listSeparator)) {
+    yield digitsOf(part)
+    // Several ids. Fewer digits are a group of one number: `1 001 002`.
+    const words = part.trim().split(/[\s/]+/)
+    if (words.length > 1) yield* words.filter((word) => /\d{4}/.test(word)).map(digitsOf)
+  }
+}
+
+/** Returns the text from the first digit to the last one. No pattern here takes quadratic time for a long cell. */
+function digitsOf(text: string): string {
+  return (/\d[^]*\d|\d/.exec(text)?.[0] ?? '').replace(/\.0+$/, '')
 }
 
 /** Matches prefixes of messengers and web forms before a phone number. */

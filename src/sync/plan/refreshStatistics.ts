@@ -31,16 +31,28 @@ export async function refreshStatistics(
   records: number,
   tables: readonly ('record' | 'remote')[] = ['record', 'remote'],
 ): Promise<void> {
+  if (records <= fewRows) return
+  const isUnderestimated = async (table: string, where = 'true'): Promise<boolean> => {
+    const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
+    if (toleratedRows >= records) return false
+    // `remote` may have fewer rows than there are records: records share keys, or imply them (docs/decisions/implied-keys.md).
+    return hasRows(tx, `select from ${table} where destination_id = $1 offset $2`, [destinationId, Math.max(toleratedRows, fewRows)])
+  }
+  const findUnderestimated = async () => {
+    const found: ('record' | 'remote')[] = []
+    for (const table of tables) if (await isUnderestimated(table)) found.push(table)
+    return found
+  }
   const hasSettled = await hasRows(tx, `select from batch where destination_id = $1 and status = 'settled'`, [destinationId])
-  const underestimated = await findUnderestimated(tx, destinationId, records, tables)
+  const underestimated = await findUnderestimated()
   const checksConfirmed = hasSettled && tables.includes('remote') && !underestimated.includes('remote')
-  if (checksConfirmed && (await isUnderestimated(tx, 'remote', destinationId, records, 'synced_hash is not null')))
+  if (checksConfirmed && (await isUnderestimated('remote', 'synced_hash is not null')))
     await tx.query(`analyze remote (${searchedColumns}, synced_hash)`)
   if (underestimated.length === 0) return
   // Before the first answers, `synced_hash` is null in all rows. Statistics of this would soon be wrong.
   const targets = { record: 'record', remote: `remote (${searchedColumns}${hasSettled ? ', synced_hash' : ''})` }
   await tx.query(`analyze ${underestimated.map((table) => targets[table]).join(', ')}`)
-  if ((await findUnderestimated(tx, destinationId, records, tables)).length === 0) return
+  if ((await findUnderestimated()).length === 0) return
   await tx.query('set local enable_nestloop = off')
   await tx.query('set local jit = off')
 }
@@ -54,31 +66,6 @@ export async function analyzeLoaded(tx: Transaction, destinationId: number, reco
   const allRecords = await expectedRows(tx, 'record', undefined, 'true')
   if (records < allRecords * largeShare) await tx.query('analyze record')
   else await analyzeWithSmallSample(tx, 'record')
-}
-
-async function findUnderestimated<Table extends string>(
-  tx: Transaction,
-  destinationId: number,
-  records: number,
-  tables: readonly Table[],
-): Promise<Table[]> {
-  const underestimated: Table[] = []
-  for (const table of tables) {
-    if (await isUnderestimated(tx, table, destinationId, records)) underestimated.push(table)
-  }
-  return underestimated
-}
-
-/**
- * Returns true if the destination has far more rows than Postgres expects to satisfy `where` (trusted SQL). Does not count the rows if
- * Postgres expects about as many as `records`.
- */
-async function isUnderestimated(tx: Transaction, table: string, destinationId: number, records: number, where = 'true'): Promise<boolean> {
-  if (records <= fewRows) return false
-  const toleratedRows = (await expectedRows(tx, table, destinationId, where)) * toleratedFactor
-  if (toleratedRows >= records) return false
-  // `remote` may have fewer rows than there are records: records share keys, or imply them (docs/decisions/implied-keys.md).
-  return hasRows(tx, `select from ${table} where destination_id = $1 offset $2`, [destinationId, Math.max(toleratedRows, fewRows)])
 }
 
 /** Returns the number of rows that Postgres expects, of one destination or of all. `where`: trusted SQL. */

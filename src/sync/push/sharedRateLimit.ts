@@ -83,7 +83,7 @@ export class Allowance {
   }
 
   /** Waits for a grant, in the order of the calls. Returns undefined if `signal` was aborted first. Throws errors of the database. */
-  takeGrant(options: TakeOptions = {}): Promise<Grant | undefined> {
+  takeGrant(options: TakeOptions): Promise<Grant | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...options, isDelayed: false, resolve, reject })
       if (!this.#isServing) void this.#serve()

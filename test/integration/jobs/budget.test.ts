@@ -167,7 +167,7 @@ describe('the shared budget', () => {
       Allowance.open({ db, clock: systemClock, settings: engineSettings(origin), service: { ...testService, origin } }, 'user_lists')
     const [one, other] = [await open(), await open()]
     const state = async (allowance: Allowance, limit: number) => {
-      await allowance.takeGrant()
+      await allowance.takeGrant({})
       const headers = { 'x-account-rate-limit-limit': String(limit) }
       await allowance.update({ kind: 'answer', status: 200, headers, body: Buffer.from(''), durationMs: 1 }, 1)
       return (await listBudgets(db))[0]?.limit
