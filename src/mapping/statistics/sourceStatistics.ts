@@ -20,8 +20,8 @@ export interface SourceFigures {
   /** Row warnings and other items, counted by code and field. */
   readonly items: readonly (CountedItem & CountedLines)[]
   /**
-   * True if a note can be decided only if the unchanged rows are mapped too, or the feature set of an unchanged row is not known. False
-   * after a full read.
+   * True if a note needs the unchanged rows to be mapped too. Also true if the feature set of an unchanged row is not known. False after a
+   * full read.
    */
   readonly needsFullRead: boolean
   /** Field of the first brand, with which `featureBits.otherBrand` compares, as JSON: `"brand":"Acme"`. Empty if there is none. */

@@ -103,10 +103,9 @@ export async function readAndPlan(
 }
 
 /**
- * Discards the snapshot of a read from which no plan was made; does nothing without a read. First protects people who opted out in it,
- * because the stored records do not show these opt-outs: makes waiting plans with these people stale, and marks the snapshot, so that no
- * backfill and no rerun of failed operations sends them. If that fails, the snapshot stays open, and counts as interrupted
- * (`hasInterruptedRead`).
+ * Discards the snapshot of a read from which no plan was made; does nothing without a read. The stored records do not show the opt-outs in
+ * it. So first makes waiting plans with these people stale. Also marks the snapshot, so that no backfill and no rerun of failed operations
+ * sends them. If that fails, the snapshot stays open, and counts as interrupted (`hasInterruptedRead`).
  */
 async function discardRead(
   db: Database,
@@ -141,8 +140,9 @@ async function resolveEarlierRequests(deps: EngineDeps, run: ClaimedRun, tx: Con
 }
 
 /**
- * Returns the result of `work`. If `work` fails (an error of the read, or a guard that stops the run), sends the deletes of erased people
- * before it throws the error. They cannot wait for a later run, because that may be stopped too. Only logs errors of this sending.
+ * Returns the result of `work`. If `work` fails, sends the deletes of erased people before it throws the error. `work` fails by an error of
+ * the read, or by a guard that stops the run. The deletes cannot wait for a later run, because that may be stopped too. Only logs errors of
+ * this sending.
  */
 async function orSendErasureDeletes<Result>(deps: EngineDeps, run: ClaimedRun, work: Promise<Result>): Promise<Result> {
   try {
