@@ -122,3 +122,19 @@ test('personal data in the first row of a file without a header is masked', asyn
     expect(text).toContain('j***@e***.com')
   }
 })
+
+test('a sale price with a period in other columns is not mapped, because it would be sent outside of its period', async () => {
+  const cwd = emptyFolder()
+  mkdirSync(join(cwd, 'pipelines'))
+  const head = 'sku,name,description,availability,condition,price,url,image,brand,special_price'
+  const cells = 'P1,Cup,A cup,in stock,new,9.50 EUR,https://shop.example.com/1,https://shop.example.com/1.jpg,Acme,5.00 EUR'
+  const written = async (name: string, more: readonly [string, string]) => {
+    writeFileSync(join(cwd, `${name}.csv`), `${head}${more[0]}\n${cells}${more[1]}\n`)
+    await sluiceHere(['init', name, '--source', `${name}.csv`, '--catalog', `4001${name}`], { cwd })
+    return readFileSync(join(cwd, 'pipelines', `${name}.yaml`), 'utf8')
+  }
+  expect(await written('plain', ['', ''])).toMatch(/^ {2}sale_price: special_price$/m)
+  const dated = await written('dated', [',special_price_from_date,special_price_to_date', ',2030-01-01,2030-02-01'])
+  expect(dated).not.toMatch(/^ {2}sale_price:/m)
+  expect(dated).toMatch(/# +sale_price: "special_price"/)
+})

@@ -2,7 +2,8 @@ import { parse } from 'yaml'
 import { UsageError } from '../../../errors.ts'
 import type { MissingColumn } from '../../../mapping/boundColumns.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
-import { findColumn, firstText } from '../../../mapping/fields.ts'
+import { nameWords } from '../../../mapping/consent/columnName.ts'
+import { findColumn, firstText, normalizeHeader } from '../../../mapping/fields.ts'
 import { repeatsOf } from '../../../mapping/repeatedColumns.ts'
 import { columnForField } from '../../../mapping/headerWords.ts'
 import { presetByName } from '../../../mapping/presets/index.ts'
@@ -52,8 +53,9 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
     if (unknownPart === undefined && setting !== undefined) Object.assign(map, settingsIn(setting))
   // Optional fields are written only if required fields are missing and the user gave no mapping. Otherwise they are comments.
   const writesSuggestions = missing.length > 0 && Object.keys(options.map).length === 0
-  if (writesSuggestions)
-    for (const suggestion of suggestions) for (const [field, value] of Object.entries(settingsIn(suggestion))) map[field] ??= value
+  const hasPeriod = hasSalePeriod(inspection.columns)
+  const written = writesSuggestions ? suggestions.filter((text) => !(hasPeriod && 'sale_price' in settingsIn(text))) : []
+  for (const suggestion of written) for (const [field, value] of Object.entries(settingsIn(suggestion))) map[field] ??= value
   if (people !== undefined) addPeople(map, people, described.preset, inspection)
   const keyedBy =
     type.removesBy === 'key' && people !== undefined && described.preset === undefined && options.map['key'] === undefined
@@ -83,11 +85,20 @@ export function proposedMap(inspection: Inspection, type: Destination, mapper: D
     openFields,
     needsShop: prefixed !== undefined && options.shop === undefined,
     keyedBy,
-    suggestions: writesSuggestions
-      ? []
-      : suggestions.filter((suggestion) => !Object.keys(settingsIn(suggestion)).some((field) => map[field] !== undefined)),
+    suggestions: suggestions.filter((suggestion) => !Object.keys(settingsIn(suggestion)).some((field) => map[field] !== undefined)),
   }
 }
+
+/**
+ * Returns true if columns such as `special_price_from_date` have the period of the sale price. Without them, a sale price would be sent
+ * before and after its period.
+ */
+function hasSalePeriod(columns: readonly string[]): boolean {
+  return columns.some((column) => salePeriod.test(nameWords(column)) && normalizeHeader(column) !== 'sale_price_effective_date')
+}
+
+const salePeriod =
+  /\b(?:special|sale|offer|discount|promo\w*|angebots?\w*|aktions?\w*|sonder\w*)\b.*\b(?:from|to|starts?|ends?|until|till|dates?|von|bis|ab)\b/
 
 /** Maps every column of emails and phone numbers. Identifiers of an unmapped column would not be sent. */
 function addPeople(map: Record<string, unknown>, people: PeopleColumns, preset: string | undefined, inspection: Inspection): void {
