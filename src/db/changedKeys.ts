@@ -110,7 +110,7 @@ export async function deleteChangedInSync(db: Database, destinationId: number): 
       [destinationId],
     )
     if (row?.all_changed !== true) {
-      await replaceChanged(tx, destinationId, row?.many === true ? isOutOfSync : `${isOneOf('seen')} and ${isOutOfSync}`)
+      await replaceChanged(tx, destinationId, keysWhere(row?.many === true ? isOutOfSync : `${isOneOf('seen')} and ${isOutOfSync}`))
       return
     }
     // The rows are deleted before the keys are counted. So a row that an answer adds after this statement is kept.
@@ -142,14 +142,18 @@ export async function eraseChanged(
   { identifiers, records }: { readonly identifiers: readonly Buffer[]; readonly records: readonly Buffer[] },
 ): Promise<void> {
   const isErased = '(m.key = any($2::bytea[]) or m.group_key = any($3::bytea[]))'
-  await replaceChanged(tx, destinationId, `(${isOneOf('seen')} or (${isErased} and ${isOutOfSync}))`, [identifiers, records])
+  // Not one query with `or`: Postgres would compare each of the seen keys with all others.
+  const kept = `${keysWhere(isOneOf('seen'))} union ${keysWhere(`${isErased} and ${isOutOfSync}`)}`
+  await replaceChanged(tx, destinationId, kept, [identifiers, records])
 }
 
-/** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL condition on the key `m`; `seen` has the replaced rows. */
+/** Returns SQL of the keys `m` of the destination `$1` for which `condition` is true. */
+const keysWhere = (condition: string): string => `select m.key from remote m where m.destination_id = $1 and ${condition}`
+
+/** Replaces the rows of a destination by one row with the kept keys. `kept`: SQL of these keys; `seen` has the replaced rows. */
 async function replaceChanged(tx: Queryable, destinationId: number, kept: string, values: readonly unknown[] = []): Promise<void> {
-  await tx.execute(
-    `with seen as (delete from changed_key where destination_id = $1 returning keys)
-     ${addChangedSql(`select m.key from remote m where m.destination_id = $1 and ${kept}`)}`,
-    [destinationId, ...values],
-  )
+  await tx.execute(`with seen as (delete from changed_key where destination_id = $1 returning keys) ${addChangedSql(kept)}`, [
+    destinationId,
+    ...values,
+  ])
 }
