@@ -18,6 +18,7 @@ import { changePause } from '../../../src/jobs/index.ts'
 import { loadPipelines } from '../../../src/pipeline/load.ts'
 import { readProjectFile, type ProjectFile } from '../../../src/pipeline/projectFile.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { countedChecks } from '../../support/countedChecks.ts'
 import { receiver } from '../../support/receiver.ts'
 import { smtpServer } from '../../support/smtpServer.ts'
 import { item, products, rss } from '../acceptance/products.ts'
@@ -55,10 +56,11 @@ function watch(
   completeHint?: (hint: string) => string,
   folder = join(engine.folder, 'pipelines'),
 ) {
+  const counted = countedChecks(() => loadPipelines(folder))
   const alerts = startAlerts({
     ...engine.deps,
     clock: { ...engine.deps.clock, now },
-    loadPipelines: () => loadPipelines(folder),
+    loadPipelines: counted.loadPipelines,
     serviceFor: async () => engine.deps.service,
     loadProject,
     completeHint,
@@ -66,11 +68,11 @@ function watch(
     baseUrl: 'https://ops.example.com',
     secret: 'alert-secret',
     everyMs: 40,
-    unchangedEveryMs: 200,
+    unchangedEveryMs: 80,
     timeoutMs: 60_000,
     retryMs: 20,
   })
-  return { [Symbol.asyncDispose]: () => alerts.stop() }
+  return { checkedTwice: counted.checkedTwice, [Symbol.asyncDispose]: () => alerts.stop() }
 }
 
 const feed = (engine: EngineUnderTest, rows: number) => engine.write('feed.xml', rss(products(rows).map((row) => item(row))))
@@ -86,7 +88,7 @@ test(
     engine.pipeline('shop', catalogYaml('feed.xml'))
     feed(engine, 60)
     await engine.run('shop')
-    await using _ = watch(engine, {
+    await using watching = watch(engine, {
       good: { type: 'webhook', url: good.url },
       flaky: { type: 'slack', url: flaky.url },
       slow: { type: 'webhook', url: slow.url },
@@ -113,7 +115,7 @@ test(
     // The same condition again, from another run: it is reported once.
     engine.write('feed.xml', rss(products(39).map((row) => item(row))))
     await engine.run('shop')
-    await engine.deps.clock.sleep(200)
+    await watching.checkedTwice()
     expect(good.events()).toEqual(['withheld firing'])
     expect(await engine.run('shop', { approveDeletes: 21 })).toMatchObject({ status: 'succeeded' })
     await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
@@ -216,15 +218,15 @@ test('two servers send one alert for a condition', async () => {
   await using engine = await engineUnderTest()
   await using good = await receiver()
   engine.pipeline('shop', catalogYaml('missing.xml'))
-  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
-  await using __ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using watching = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using other = watch(engine, { good: { type: 'webhook', url: good.url } })
   await engine.run('shop')
   await expect.poll(good.events).toEqual(['failed firing'])
   engine.pipeline('shop', catalogYaml('feed.xml'))
   feed(engine, 2)
   await engine.run('shop')
   await expect.poll(good.events).toEqual(['failed firing', 'failed recovered'])
-  await engine.deps.clock.sleep(150)
+  await Promise.all([watching.checkedTwice(), other.checkedTwice()])
   expect(good.events()).toHaveLength(2)
 })
 
@@ -291,7 +293,7 @@ test('a run that withholds deletes and leaves refused operations fires both aler
   engine.pipeline('shop', catalogYaml('feed.xml'))
   write(30, 'First')
   await engine.run('shop')
-  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using watching = watch(engine, { good: { type: 'webhook', url: good.url } })
   const refusal = { kind: 'status', status: 400, body: { errors: [{ code: 'INVALID_PARAMETER', message: 'not this one' }] } }
   await engine.sandbox.control.fault({ method: 'PUT', path: '/12/product_catalogs' }, refusal, 'always')
   write(30, 'Second')
@@ -300,7 +302,7 @@ test('a run that withholds deletes and leaves refused operations fires both aler
   write(18, 'Third')
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld', counts: { refused: 3, withheld: 12 } })
   await expect.poll(good.events).toEqual(['partial firing', 'withheld firing'])
-  await engine.deps.clock.sleep(300)
+  await watching.checkedTwice()
   expect(good.events()).toEqual(['partial firing', 'withheld firing'])
   // The service refuses the credentials: the deletes are still withheld.
   await engine.sandbox.control.clearFaults()
@@ -309,7 +311,7 @@ test('a run that withholds deletes and leaves refused operations fires both aler
   write(18, 'Fourth')
   expect(await engine.run('shop')).toMatchObject({ status: 'failed', counts: { withheld: 12 } })
   await expect.poll(good.events).toContain('credentials firing')
-  await engine.deps.clock.sleep(300)
+  await watching.checkedTwice()
   expect(good.events()).not.toContain('withheld recovered')
 })
 
@@ -533,20 +535,20 @@ test('a valid sluice.yaml of another folder does not end the alert about an inva
   await using engine = await engineUnderTest()
   await using one = await folderOf('one')
   await using two = await folderOf('two')
-  await using _ = one.watch(engine)
-  await using __ = two.watch(engine)
+  await using watching = one.watch(engine)
+  await using other = two.watch(engine)
   // Both have read their receivers.
-  await engine.deps.clock.sleep(600)
+  await Promise.all([watching.checkedTwice(), other.checkedTwice()])
   one.project('alert: {}\n')
   await expect.poll(one.states).toEqual(['sluice.yaml firing'])
-  await engine.deps.clock.sleep(600)
+  await Promise.all([watching.checkedTwice(), other.checkedTwice()])
   expect([one.states(), two.states()]).toEqual([['sluice.yaml firing'], []])
   // Both are invalid, and each is reported to its own receiver.
   two.project('alert: {}\n')
   await expect.poll(two.states).toEqual(['sluice.yaml firing'])
   one.project('')
   await expect.poll(one.states).toEqual(['sluice.yaml firing', 'sluice.yaml recovered'])
-  await engine.deps.clock.sleep(600)
+  await Promise.all([watching.checkedTwice(), other.checkedTwice()])
   expect(two.states()).toEqual(['sluice.yaml firing'])
   two.project('')
   await expect.poll(two.states).toEqual(['sluice.yaml firing', 'sluice.yaml recovered'])
@@ -558,14 +560,14 @@ test('an alert about the sluice.yaml of a folder without a server ends by anothe
   await using old = await folderOf('old')
   await using release = await folderOf('release')
   {
-    await using _ = old.watch(engine)
-    await engine.deps.clock.sleep(600)
+    await using watching = old.watch(engine)
+    await watching.checkedTwice()
     old.project('alert: {}\n')
     await expect.poll(old.states).toEqual(['sluice.yaml firing'])
   }
   // The next release has another folder, and a valid file. It waits, because the earlier server may only restart.
-  await using _ = release.watch(engine)
-  await engine.deps.clock.sleep(600)
+  await using watching = release.watch(engine)
+  await watching.checkedTwice()
   expect(await engine.db.query('select from alert where recovered_at is null')).toHaveLength(1)
   await engine.db.execute(
     `update alert set detail = jsonb_set(detail, '{foundBy}', (select jsonb_object_agg(k, now() - interval '4 minutes') from jsonb_object_keys(detail -> 'foundBy') k))`,
@@ -584,9 +586,9 @@ test('an invalid file stays reported while another folder has a valid one of the
         `select event || case when recovered_at is null then '' else ' over' end as state from alert`,
       )
     ).map(({ state }) => state)
-  const checks = () => engine.deps.clock.sleep(800)
-  await using _ = one.watch(engine)
-  await using __ = two.watch(engine)
+  await using watching = one.watch(engine)
+  await using other = two.watch(engine)
+  const checks = () => Promise.all([watching.checkedTwice(), other.checkedTwice()])
   one.pipeline('source: [')
   await expect.poll(alerts).toEqual(['failed'])
   await checks()
@@ -653,14 +655,14 @@ test('messages to a receiver that was removed are given up after a day', async (
   await engine.run('shop')
   await expect
     .poll(async () => {
-      await using _ = watch(engine, { gone: { type: 'webhook', url: 'http://127.0.0.1:9/hook' } })
-      await engine.deps.clock.sleep(100)
+      await using watching = watch(engine, { gone: { type: 'webhook', url: 'http://127.0.0.1:9/hook' } })
+      await watching.checkedTwice()
       return engine.db.query('select receiver, attempts > 0 as tried from alert_delivery')
     })
     .toEqual([{ receiver: 'gone', tried: true }])
-  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using watching = watch(engine, { good: { type: 'webhook', url: good.url } })
   const state = () => engine.db.query('select failed_at is not null as failed, last_error from alert_delivery')
-  await engine.deps.clock.sleep(300)
+  await watching.checkedTwice()
   expect(await state()).toMatchObject([{ failed: false }])
   await engine.db.execute(`update alert_delivery set created_at = created_at - interval '25 hours'`)
   await expect.poll(state).toEqual([{ failed: true, last_error: 'no such receiver' }])
@@ -703,18 +705,18 @@ test('the alert of a scheduled pipeline whose file is deleted recovers, and one 
   const schedule = { destinationId: row!.id, pipeline: 'shop', cron: '0 0 1 1 *', timezone: 'UTC', overlap: 'skip' as const }
   const declaration = { credentials: engine.deps.service.credentials, folder: '/elsewhere', schedules: [schedule], brokenNames: [] }
   await declareSchedules(engine.db, declaration)
-  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using watching = watch(engine, { good: { type: 'webhook', url: good.url } })
   await expect.poll(good.events).toEqual(['withheld firing'])
   rmSync(join(engine.folder, 'pipelines', 'shop.yaml'))
   await engine.db.execute('update pipeline_schedule set undeclared_at = statement_timestamp()')
-  await engine.deps.clock.sleep(500)
+  await watching.checkedTwice()
   expect(good.events()).toEqual(['withheld firing'])
   // It ran from another folder after this one stopped declaring it.
   await engine.db.execute(
     `update pipeline_schedule set folder = $1, undeclared_at = (select min(created_at) from run) - interval '1 hour'`,
     [join(engine.folder, 'pipelines')],
   )
-  await engine.deps.clock.sleep(500)
+  await watching.checkedTwice()
   expect(good.events()).toEqual(['withheld firing'])
   await engine.db.execute('update pipeline_schedule set undeclared_at = statement_timestamp()')
   await expect.poll(good.events).toEqual(['withheld firing', 'withheld recovered'])
@@ -728,7 +730,7 @@ test('withheld deletes stay reported after runs that did not read the source com
   await engine.run('shop')
   const { planId } = await engine.plan('shop')
   await engine.apply(planId)
-  await using _ = watch(engine, { good: { type: 'webhook', url: good.url } })
+  await using watching = watch(engine, { good: { type: 'webhook', url: good.url } })
   feed(engine, 30)
   expect(await engine.run('shop')).toMatchObject({ status: 'withheld' })
   await expect.poll(good.events).toEqual(['withheld firing'])
@@ -739,12 +741,12 @@ test('withheld deletes stay reported after runs that did not read the source com
   engine.write('late.xml', rss(products(1, 100).map((row) => item(row))))
   expect(await engine.backfill('shop', 'late.xml')).toMatchObject({ status: 'succeeded' })
   expect(await engine.apply(early.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
-  await engine.deps.clock.sleep(500)
+  await watching.checkedTwice()
   expect(good.events()).toEqual(['withheld firing'])
   rmSync(join(engine.folder, 'feed.xml'))
   expect(await engine.run('shop')).toMatchObject({ status: 'failed' })
   await expect.poll(good.events).toEqual(['withheld firing', 'failed firing'])
-  await engine.deps.clock.sleep(500)
+  await watching.checkedTwice()
   expect(good.events()).toEqual(['withheld firing', 'failed firing'])
   feed(engine, 60)
   await engine.run('shop')

@@ -12,6 +12,7 @@ import { createTransport } from '../../../src/service/client/index.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
+import { countedChecks, type CountedChecks } from '../../support/countedChecks.ts'
 import { receiver } from '../../support/receiver.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { item, products, rss } from '../acceptance/products.ts'
@@ -26,7 +27,7 @@ interface Environment extends AsyncDisposable {
   /** Receives the messages of this environment. In each environment, the receiver has the name `ops`. */
   readonly events: () => string[]
   /** Starts the alerts of a `serve` process. */
-  readonly watch: (db?: Database) => AsyncDisposable
+  readonly watch: (db?: Database) => AsyncDisposable & Pick<CountedChecks, 'checkedTwice'>
 }
 
 /** An environment with a folder of its own, in the schema of `engine`. */
@@ -56,10 +57,11 @@ async function environment(engine: EngineUnderTest, deps: EngineDeps): Promise<E
     },
     events: () => ops.received.map(({ body }) => `${body.event} ${body.state}`),
     watch(db = engine.db) {
+      const counted = countedChecks(() => loadPipelines(pipelines))
       const alerts = startAlerts({
         ...deps,
         db,
-        loadPipelines: () => loadPipelines(pipelines),
+        loadPipelines: counted.loadPipelines,
         serviceFor: async () => deps.service,
         loadProject: async () => ({ receivers: { ops: { type: 'webhook', url: ops.url } }, defaultReceivers: ['ops'] }),
         folder: pipelines,
@@ -70,7 +72,7 @@ async function environment(engine: EngineUnderTest, deps: EngineDeps): Promise<E
         timeoutMs: 10_000,
         retryMs: 20,
       })
-      return { [Symbol.asyncDispose]: () => alerts.stop() }
+      return { checkedTwice: counted.checkedTwice, [Symbol.asyncDispose]: () => alerts.stop() }
     },
     async [Symbol.asyncDispose]() {
       await ops[Symbol.asyncDispose]()
@@ -111,34 +113,32 @@ const yamlOfB = (difference: 'service' | 'credentials') =>
     ? catalogYaml('feed.xml')
     : 'source: { url: "{folder}/crm.csv" }\nmap: { key: id, email: email }\ndestination: { kind: audience, account_id: 18ce54d4x5t, audience_id: 1nmth }\n'
 
-const pause = (engine: EngineUnderTest) => engine.deps.clock.sleep(400)
-
 test.for(['service', 'credentials'] as const)(
   'a run fires and ends only alerts of its own environment: other %s',
   { tags: ['long'] },
   async (difference) => {
-    await withTwo(difference, async (a, b, engine) => {
+    await withTwo(difference, async (a, b) => {
       a.feed(3)
       await a.run('shop')
-      await using _ = a.watch()
-      await using __ = b.watch()
+      await using watching = a.watch()
+      await using other = b.watch()
       // The source of B is missing.
       await b.run('shop')
       await expect.poll(b.events).toEqual(['failed firing'])
-      await pause(engine)
+      await Promise.all([watching.checkedTwice(), other.checkedTwice()])
       expect(a.events()).toEqual([])
       // A success of A does not end the alert of B, and the same failure in A is reported there.
       await a.run('shop')
       a.pipeline('shop', catalogYaml('missing.xml'))
       await a.run('shop')
       await expect.poll(a.events).toEqual(['failed firing'])
-      await pause(engine)
+      await Promise.all([watching.checkedTwice(), other.checkedTwice()])
       expect(b.events()).toEqual(['failed firing'])
       // A recovers, B still fails, then B recovers.
       a.pipeline('shop', catalogYaml('feed.xml'))
       await a.run('shop')
       await expect.poll(a.events).toEqual(['failed firing', 'failed recovered'])
-      await pause(engine)
+      await Promise.all([watching.checkedTwice(), other.checkedTwice()])
       expect(b.events()).toEqual(['failed firing'])
       b.feed(2)
       expect(await b.run('shop')).toMatchObject({ status: 'succeeded' })
@@ -146,7 +146,7 @@ test.for(['service', 'credentials'] as const)(
       // An invalid file of B is valid in A.
       b.pipeline('shop', 'source: [')
       await expect.poll(b.events).toEqual(['failed firing', 'failed recovered', 'failed firing'])
-      await pause(engine)
+      await Promise.all([watching.checkedTwice(), other.checkedTwice()])
       expect(b.events()).toHaveLength(3)
       expect(a.events()).toEqual(['failed firing', 'failed recovered'])
     })
@@ -161,8 +161,8 @@ test('a message waits for a server of its environment, and other servers are idl
       await expect.poll(() => engine.db.query('select from alert_delivery where delivered_at is not null')).toHaveLength(1)
     }
     await engine.db.execute('update alert_delivery set delivered_at = null, next_attempt_at = statement_timestamp()')
-    await using _ = a.watch()
-    await pause(engine)
+    await using watching = a.watch()
+    await watching.checkedTwice()
     expect([a.events(), b.events()]).toEqual([[], ['failed firing']])
     expect((await alertActivity(engine.db, [a.deps.service])).dueMs).toBe(Number.POSITIVE_INFINITY)
     await using __ = b.watch()
@@ -181,8 +181,8 @@ test('the alert of a destination that is taken over ends in the new environment'
     b.pipeline('shop', catalogYaml('feed.xml'))
     b.feed(2)
     {
-      await using _ = b.watch()
-      await pause(engine)
+      await using watching = b.watch()
+      await watching.checkedTwice()
       expect(b.events()).toEqual([])
     }
     expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })
@@ -221,14 +221,14 @@ test('a check of alerts during a take-over neither ends nor repeats an alert of 
     b.pipeline('shop', catalogYaml('feed.xml'))
     // The source is missing in both environments, so the condition does not end.
     const taken = beforeAlertsChange(engine.db, () => b.run('shop', { takeOver: true }))
-    await using _ = b.watch(taken.db)
+    await using watching = b.watch(taken.db)
     await taken.done
-    await pause(engine)
+    await watching.checkedTwice()
     expect([a.events(), b.events()]).toEqual([['failed firing'], []])
     const back = beforeAlertsChange(engine.db, () => a.run('shop', { takeOver: true }))
-    await using __ = b.watch(back.db)
+    await using other = b.watch(back.db)
     await back.done
-    await pause(engine)
+    await other.checkedTwice()
     expect([a.events(), b.events()]).toEqual([['failed firing'], []])
     b.feed(2)
     expect(await b.run('shop', { takeOver: true })).toMatchObject({ status: 'succeeded' })

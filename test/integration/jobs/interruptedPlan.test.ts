@@ -39,9 +39,9 @@ test(
       interrupt.abort()
       const { runId, status, counts } = await run
       expect({ status, isLeft: counts.pending > 1_000 }).toEqual({ status: 'cancelled', isLeft: true })
-      // The worker looks every two seconds if the run still runs, and an answer takes one second.
-      await wait(4_000)
+      await expect.poll(() => engine.db.query(`select from batch where status = 'in_flight'`), { timeout: 30_000 }).toEqual([])
       const mark = await engine.mark()
+      // The worker looks every two seconds if the run still runs.
       await wait(2_500)
       expect(await engine.writes(mark)).toEqual([])
       expect((await loadRun(engine.db, runId)).counts.pending).toBeGreaterThan(0)
