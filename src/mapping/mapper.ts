@@ -18,7 +18,7 @@ import { shownAddress } from '../shownAddress.ts'
 import { faultOfTransform, TransformError } from './transforms.ts'
 
 /** Part of `hashOfDefinitionAndRules`. Raise it when the same cells may map to something else. */
-export const mappingRulesVersion = 25
+export const mappingRulesVersion = 26
 
 /**
  * Maps the rows of all sources of one pipeline. Does no I/O and reads no clock: the day is given when the mapper is created. The record or

@@ -58,8 +58,6 @@ export interface Call<S> {
    * answer as if it had. `index`: position of the entry. `key`: its product id, product key or first identifier.
    */
   readonly appliesEntry: (index: number, key: string) => boolean
-  /** True in a replay of the journal. Handlers must not refuse a replayed call that an earlier version accepted. */
-  readonly isReplay: boolean
   /**
    * Runs work outside the process, such as a webhook check, and returns its result. Does not run it in these cases:
    * - A replay of the journal returns the recorded result.
@@ -184,7 +182,7 @@ export interface SandboxUser {
   /** Without `@`. */
   screenName: string
   premium: boolean
-  /** Time at which the user was added, ISO 8601. Absent for the first user, and for users in state files of earlier versions. */
+  /** Time at which the user was added, ISO 8601. Absent for the first user. */
   readonly createdAt?: string
 }
 

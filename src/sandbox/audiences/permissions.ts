@@ -37,8 +37,7 @@ function createPermission(call: AudienceCall): Reply {
   const grantedAccountId = String(call.params['granted_account_id'])
   const business = call.account?.business_name ?? undefined
   const isSameBusiness = business !== undefined && call.world.accounts.get(grantedAccountId)?.business_name === business
-  // Earlier versions of the sandbox needed no feature by default. A replay must not refuse such a call.
-  if (!isSameBusiness && !call.isReplay) checkMayShareOutside(call)
+  if (!isSameBusiness) checkMayShareOutside(call)
   const level = String(call.params['permission_level'])
   const existing = [...call.state.permissions.values()].find(
     (one) => one.tailored_audience_id === audience.id && one.granted_account_id === grantedAccountId && !one.deleted,

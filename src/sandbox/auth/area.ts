@@ -14,7 +14,7 @@ export const authArea = defineArea({
   // Reads of a past state use the current users and tokens (`WorldState.readAsOf`).
   isHiddenFromReads: () => true,
   applyEvent: (world, state, event) => {
-    if (event.kind === 'person') applyAddedUser(world, state, event)
+    if (event.kind === 'user') applyAddedUser(world, state, event)
     else state.bearer = null
   },
 })

@@ -39,8 +39,7 @@ export interface AuthState {
 
 /** Event of the journal: an added user. */
 export interface UserAdded {
-  /** State files of earlier versions have this name. */
-  readonly kind: 'person'
+  readonly kind: 'user'
   readonly user: SandboxUser
   readonly accounts: readonly { readonly id: string; readonly role: string }[]
   /** Access token of the user, and its secret. */

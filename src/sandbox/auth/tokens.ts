@@ -116,8 +116,7 @@ function getOrCreateBearer(call: AuthCall): Reply {
 /** Invalidates the app-only token. @throws {Refusal} for another token, or if another user than the owner of the app signed the call */
 function invalidateBearer(call: AuthCall): Reply {
   const { bearer } = call.state
-  // Earlier versions of the sandbox accepted the signature of every user. A replay must not refuse such a call.
-  if (call.user !== undefined && call.user.id !== FIXED_USER && !call.isReplay) throw oauth2Refusal()
+  if (call.user !== undefined && call.user.id !== FIXED_USER) throw oauth2Refusal()
   const sent = String(call.params['access_token'])
   // A token that a client put into a form or query without encoding it arrives without its escapes.
   if (bearer === null || (sent !== bearer && sent !== decodeURIComponent(bearer))) throw oauth2Refusal()

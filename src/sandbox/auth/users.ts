@@ -25,7 +25,7 @@ export const addUser: ControlHandler<AuthState> = ({ world, body }) => {
   if (typeof premium !== 'boolean') throw new ControlError('premium must be true or false')
   if (isTaken(world, id, handle)) throw new ControlError(`the id ${id} or the handle ${handle} is in use`)
   const event: UserAdded = {
-    kind: 'person',
+    kind: 'user',
     user: { id, name, screenName: handle, premium, createdAt: new Date(world.now()).toISOString() },
     accounts: readAccounts(world, accounts),
     token: `${id}-${randomText(world, 40)}`,

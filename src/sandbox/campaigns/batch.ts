@@ -76,8 +76,7 @@ function runAsSingleCall(call: Call<CampaignsState>, type: string, params: Reado
   if (endpoint === undefined) throw new Error(`no endpoint for the operation ${type} of ${call.endpoint.name}`)
   const strict = isStrict(call)
   const wrong = typeErrors(endpoint, params)
-  // Earlier versions of the sandbox converted such values to text. A replay of the journal must not refuse them.
-  if (wrong.length > 0 && !call.isReplay) throw adsRefusals(wrong)
+  if (wrong.length > 0) throw adsRefusals(wrong)
   const { path, pairs } = readParams(endpoint, accountOf(call).id, params, strict)
   const missing = endpoint.parameters.filter((one) => one.in === 'path' && path[one.name] === undefined)
   if (missing.length > 0) throw adsRefusals(missing.map((one) => missingParameter(one.name)))

@@ -54,8 +54,8 @@ export interface StatisticsJob extends StatisticsQuery {
   readonly file: string
   /** Milliseconds since 1970. */
   readonly createdAt: number
-  /** Content of the file: JSON, compressed with gzip, as base64. Absent in a state file of an earlier version. */
-  readonly content?: string
+  /** Content of the file: JSON, compressed with gzip, as base64. */
+  readonly content: string
   cancelled: boolean
   /** Time of the cancellation, milliseconds since 1970. Absent for a job that was not cancelled. */
   cancelledAt?: number

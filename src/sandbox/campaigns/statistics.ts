@@ -93,7 +93,7 @@ export const statisticsHandlers: Readonly<Record<string, Handler<CampaignsState>
     return {
       kind: 'text',
       type: 'application/gzip',
-      body: Buffer.from(job.content ?? fileContent(call.state, job.account_id, job, call.now), 'base64'),
+      body: Buffer.from(job.content, 'base64'),
     }
   },
 }

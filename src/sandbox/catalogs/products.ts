@@ -104,7 +104,7 @@ function putProduct(call: CatalogCall, catalog: Catalog, { product, id, stored, 
 
 /**
  * Returns the key that the answer has for a new product that a fault omits. `id`: as in `Catalog.products`. Does not call `World.newId`,
- * because earlier versions did not. One more call would give the next products other keys in a replay of their journals.
+ * because the product is not stored. A repeated call has the same key in its answer.
  */
 function unstoredKey(catalog: Catalog, id: string): string {
   return String(10n ** 18n + BigInt(`0x${hash('sha256', `${catalog.id} ${id}`).slice(0, 14)}`))

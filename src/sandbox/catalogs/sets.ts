@@ -51,8 +51,8 @@ function createSet(call: CatalogCall): Reply {
     errors.push(invalidParameter('filters', 'no filters for a MANUAL set', ''))
   if (type === 'FILTERED' && call.givenNames.has('product_keys'))
     errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-  const filters = type === 'FILTERED' ? readFilters(call, params['filters'], errors) : []
-  const productKeys = type === 'MANUAL' ? readKeys(call, catalog, params['product_keys'], errors) : []
+  const filters = type === 'FILTERED' ? readFilters(params['filters'], errors) : []
+  const productKeys = type === 'MANUAL' ? readKeys(catalog, params['product_keys'], errors) : []
   if (errors.length > 0) throw adsRefusals(errors)
   const set: ProductSet = {
     id: call.world.newId(),
@@ -79,7 +79,7 @@ function updateSet(call: CatalogCall): Reply {
   let { productKeys } = set
   if (call.givenNames.has('product_keys')) {
     if (set.type === 'FILTERED') errors.push(invalidParameter('product_keys', 'no product_keys for a FILTERED set', ''))
-    else productKeys = readKeys(call, catalog, call.params['product_keys'], errors)
+    else productKeys = readKeys(catalog, call.params['product_keys'], errors)
   }
   if (errors.length > 0) throw adsRefusals(errors)
   set.productKeys = productKeys
@@ -148,31 +148,25 @@ function subtract(a: string, b: string): number {
 }
 
 /** Reads the filters of a set. Adds an error for each mistake. */
-function readFilters(call: CatalogCall, input: unknown, errors: AdsError[]): ProductSet['filters'] {
+function readFilters(input: unknown, errors: AdsError[]): ProductSet['filters'] {
   const list = listOf(input)
   if (list.length === 0) errors.push(invalidParameter('filters', 'at least one filter', ''))
   return list.map((one, index) => {
     const { attribute, operator, value, ...rest } = recordOf(one)
     const place = `filters[${index}]`
-    if (!ATTRIBUTES.includes(filterText(call, attribute)))
+    if (!ATTRIBUTES.includes(textOf(attribute)))
       errors.push(invalidParameter('filters', `attribute of ${ATTRIBUTES.join(', ')}`, attribute, place))
-    if (!OPERATORS.includes(filterText(call, operator)))
+    if (!OPERATORS.includes(textOf(operator)))
       errors.push(invalidParameter('filters', `operator of ${OPERATORS.join(', ')}`, operator, place))
     if (typeof value !== 'string') errors.push(invalidParameter('filters', 'value as string', value, place))
     if (Object.keys(rest).length > 0) errors.push(invalidParameter('filters', 'attribute, operator and value', Object.keys(rest)[0], place))
-    return { attribute: filterText(call, attribute), operator: filterText(call, operator), value: textOf(value) }
+    return { attribute: textOf(attribute), operator: textOf(operator), value: textOf(value) }
   })
 }
 
-/** Converts an attribute or operator to text. A replay also accepts a list of one text, as earlier versions did. */
-function filterText(call: CatalogCall, value: unknown): string {
-  return textOf(call.isReplay && Array.isArray(value) ? value[0] : value)
-}
-
 /** Reads the product keys of a set, each once. Adds an error for the first one that is not a key of the catalog. */
-function readKeys(call: CatalogCall, catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
-  // A replay converts other values to text, as earlier versions did.
-  const keys: readonly unknown[] = call.isReplay ? listOf(input).map(String) : listOf(input)
+function readKeys(catalog: Catalog, input: unknown, errors: AdsError[]): string[] {
+  const keys = listOf(input)
   const unknown = keys.find((key) => typeof key !== 'string' || !catalog.idByKey.has(key))
   if (unknown !== undefined) errors.push(invalidParameter('product_keys', 'keys of products of this catalog', unknown))
   return [...new Set(keys.filter((key) => typeof key === 'string'))]

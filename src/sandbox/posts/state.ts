@@ -24,8 +24,8 @@ export interface Post {
   readonly reply_settings: string
   /** Ids of all versions of the post, oldest first. Each version has the same list. */
   edit_history: readonly string[]
-  /** Creation time of the first version, milliseconds since 1970. Absent in a state file of an earlier version. */
-  readonly firstCreatedAt?: number
+  /** Creation time of the first version, milliseconds since 1970. */
+  readonly firstCreatedAt: number
   readonly scheduled_at: string | null
   readonly metrics: {
     readonly retweet_count: number

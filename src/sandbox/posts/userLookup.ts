@@ -12,7 +12,6 @@ export function v2UserOf(world: World, state: PostsState, id: string): Readonly<
     id,
     name: added.name,
     username: added.screenName,
-    // Users in a state file of an earlier version have no `createdAt`.
     created_at: added.createdAt ?? FIRST_DAY,
     protected: false,
     verified: added.premium,

@@ -12,7 +12,7 @@ import { hasPremium } from './userLookup.ts'
 import { emitPostEvent } from '../webhooks/events.ts'
 import { checkIds, notFoundError, type PartialError } from './v2Errors.ts'
 import { searchPosts } from './v2Search.ts'
-import { editableUntil, editsRemaining, firstCreatedAt, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
+import { editableUntil, editsRemaining, forbiddenFields, includesOf, postSelectionOf, postWire } from './v2View.ts'
 import { recordOf } from '../../unknownValue.ts'
 
 export const v2Handlers: Readonly<Record<string, Handler<PostsState>>> = {
@@ -68,8 +68,7 @@ async function deletePost(call: Call<PostsState>): Promise<Reply> {
 async function createPost(call: Call<PostsState>): Promise<Reply> {
   const { world, state } = call
   const { post, poll } = makePost(call)
-  // Earlier versions of the sandbox accepted some duplicates, namely edits of replies. A replay of the journal must not refuse them.
-  if (!call.isReplay && isDuplicate(world, state, post))
+  if (isDuplicate(world, state, post))
     throw v2Problem(403, 'Forbidden', 'You are not allowed to create a post with duplicate content.', 'about:blank')
   state.posts.set(post.id, post)
   for (const media of libraryMedia(call)) if (post.media_keys.includes(media.media_key)) media.tweeted = true
@@ -92,12 +91,9 @@ function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll:
   const mediaKeys = mediaKeysOf(call, acceptedSdkFields(call, ['tagged_user_ids']))
   const cardUri = textParam(call, 'card_uri')
   const quotedId = textParam(call, 'quote_tweet_id')
-  // Earlier versions of the sandbox accepted blank text beside `"card_uri": null`. A replay of the journal must not refuse such a call.
-  if (!call.isReplay && text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quotedId === null)
+  if (text.trim() === '' && mediaKeys.length === 0 && cardUri === null && quotedId === null)
     throw v2ParameterRefusal('text', text, 'text must not be blank')
-  // Earlier versions of the sandbox did not check the card. A replay of the journal must not refuse its post.
-  if (!call.isReplay && cardUri !== null && !hasCallersCard(call, cardUri))
-    throw v2ParameterRefusal('card_uri', cardUri, 'the card was not found')
+  if (cardUri !== null && !hasCallersCard(call, cardUri)) throw v2ParameterRefusal('card_uri', cardUri, 'the card was not found')
   const replied = postRepliedTo(call, author)
   const previous = previousVersion(call, author)
   // Unless it names another post, the edit of a reply stays a reply to the same post.
@@ -126,7 +122,7 @@ function makePost(call: Call<PostsState>): { readonly post: Post; readonly poll:
     paid_partnership: params['paid_partnership'] === true,
     reply_settings: textParam(call, 'reply_settings') ?? 'everyone',
     edit_history: [...(previous?.edit_history ?? []), id],
-    firstCreatedAt: previous === undefined ? call.now : firstCreatedAt(state, previous),
+    firstCreatedAt: previous?.firstCreatedAt ?? call.now,
   })
   return { post, poll }
 }
@@ -155,8 +151,7 @@ function placeIdOf(call: Call<PostsState>): string | null {
   if (geo === undefined || geo === null) return null
   const { place_id: id, ...rest } = recordOf(geo)
   if (typeof id !== 'string' || !call.state.places.has(id)) throw v2ParameterRefusal('geo.place_id', textOf(id), 'the place was not found')
-  // Earlier versions of the sandbox ignored other fields. A replay of the journal must not refuse them.
-  if (!call.isReplay) refuseOtherFields('geo', rest, [])
+  refuseOtherFields('geo', rest, [])
   return id
 }
 
@@ -198,8 +193,7 @@ function previousVersion(call: Call<PostsState>, author: string): Post | undefin
   if (post === undefined) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post to edit was not found')
   if (post.author_id !== author) throw v2Problem(403, 'Forbidden', 'You can edit only your own posts.', 'not-authorized-for-resource')
   if (!hasPremium(call.world, call.state, author)) throw v2Problem(403, 'Forbidden', 'Editing needs a premium subscription.', 'about:blank')
-  // Earlier versions of the sandbox began a new hour when the first version was deleted. A replay must accept such edits too.
-  if (!call.isReplay && call.now > editableUntil(call.state, post))
+  if (call.now > editableUntil(post))
     throw v2ParameterRefusal('edit_options.previous_post_id', id, 'a post can be edited within an hour of being made')
   if (editsRemaining(post) === 0) throw v2ParameterRefusal('edit_options.previous_post_id', id, 'the post has no edits remaining')
   return post

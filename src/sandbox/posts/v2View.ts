@@ -203,7 +203,7 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
     edit_controls: {
       edits_remaining: editsRemaining(post),
       is_edit_eligible: hasPremium(world, state, post.author_id),
-      editable_until: new Date(editableUntil(state, post)).toISOString(),
+      editable_until: new Date(editableUntil(post)).toISOString(),
     },
   }
 }
@@ -212,13 +212,8 @@ function fieldsOf(world: World, state: PostsState, post: Post): Wire {
 const EDITABLE_MS = 3_600_000
 
 /** Returns the time until which a post can be edited, in epoch milliseconds. */
-export function editableUntil(state: PostsState, post: Post): number {
-  return firstCreatedAt(state, post) + EDITABLE_MS
-}
-
-/** Returns the creation time of the first version of a post, in epoch milliseconds. */
-export function firstCreatedAt(state: PostsState, post: Post): number {
-  return post.firstCreatedAt ?? (state.posts.get(post.edit_history[0] ?? post.id) ?? post).createdAt
+export function editableUntil({ firstCreatedAt }: Post): number {
+  return firstCreatedAt + EDITABLE_MS
 }
 
 /** Maximum number of edits of a post. Assumed, because the specification names no number. */

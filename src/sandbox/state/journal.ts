@@ -3,7 +3,8 @@
  * start replays the lines, so these changes survive a SIGKILL. A power cut may lose the last changes, because lines are written without
  * fsync.
  *
- * Compaction replaces the lines by the current state: a line that names its parts, then the bytes of each part. A new file is renamed to
+ * The first line has the version. Compaction replaces all lines by the current state. Its first line names the parts; the bytes of each part
+ * follow. A new file is renamed to
  * the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
  * - A snapshot is restored.
  * - The lines exceed both `compactAfterBytes` and the state at the beginning of the file.
@@ -43,8 +44,7 @@ export type JournalEntry =
       /** Results of the effects of the call (`Call.runEffect`), in their order. */
       readonly effects: readonly unknown[]
     } & Counters)
-  /** Events that an earlier version wrote have no counters. */
-  | ({ readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown } & Partial<Counters>)
+  | ({ readonly kind: 'event'; readonly now: number; readonly area: string; readonly event: unknown } & Counters)
   | { readonly kind: 'clock'; readonly offsetMs: number }
   | { readonly kind: 'switches'; readonly values: Readonly<Record<string, unknown>> }
   | { readonly kind: 'reset'; readonly seed: number }
@@ -55,11 +55,17 @@ export interface StatePart {
   readonly bytes: Uint8Array
 }
 
-/** Version of the stored state. Raise it when the shape of a state changes. A state of another version is rejected. */
-const VERSION = 2
+/**
+ * Version of the file. Raise it when the shape of a state or of an entry changes. Raise it also when a handler treats calls otherwise than
+ * before. A file of another version is rejected.
+ */
+const VERSION = 3
+
+/** First line of a file without a state. */
+const JOURNAL_HEAD = Buffer.from(JSON.stringify({ kind: 'journal', version: VERSION }) + '\n')
 
 /** First line of a file that begins with the state. `bytes`: length of each part. */
-interface Head {
+interface StateHead {
   readonly kind: 'state'
   readonly version: number
   readonly parts: readonly { readonly name: string; readonly bytes: number }[]
@@ -74,9 +80,10 @@ export class Journal {
   readonly #compactAfterBytes: number
   /** Descriptor of the open file; -1 before `open` and after `close`. */
   #file = -1
-  /** Length of the state at the beginning of the file, in bytes. */
-  #stateBytes = 0
-  /** Length of the lines after the state, in bytes. */
+  /** Length of the beginning of the file, in bytes: the first line, or the state. 0 before the first entry. */
+  #headBytes = 0
+  #hasState = false
+  /** Length of the entries after the beginning, in bytes. */
   #lineBytes = 0
   /** Length of the lines at the last failed compaction, in bytes; 0 after a successful one. */
   #failedAtBytes = 0
@@ -94,7 +101,7 @@ export class Journal {
    * Locks the file, passes its state (if any) to `load` and each entry to `replay`, then opens the file for further entries. Removes an
    * incomplete last line.
    *
-   * @throws {UsageError} if the file is locked or damaged, or begins with a state of another version
+   * @throws {UsageError} if the file is locked or damaged, or of another version
    */
   async open(load: (parts: ReadonlyMap<string, Buffer>) => void, replay: (entry: JournalEntry) => Promise<void>): Promise<void> {
     this.#lock = lockStateFile(this.#path)
@@ -109,23 +116,25 @@ export class Journal {
 
   /** True if the open file has neither a state nor entries. */
   get isEmpty(): boolean {
-    return this.#stateBytes + this.#lineBytes === 0
+    return !this.#hasState && this.#lineBytes === 0
   }
 
   /** Appends an entry. Does nothing unless the file is open. */
   write(entry: JournalEntry): void {
     if (this.#file === -1) return
-    const bytes = Buffer.from(JSON.stringify(entry) + '\n')
+    const head = this.#headBytes === 0 ? JOURNAL_HEAD : Buffer.of()
+    const line = Buffer.from(JSON.stringify(entry) + '\n')
     try {
-      writeAll(this.#file, bytes)
+      writeAll(this.#file, Buffer.concat([head, line]))
     } catch (error) {
       // A full disk may have stored a part of the line. The next entry must begin a new line.
-      ftruncateSync(this.#file, this.#stateBytes + this.#lineBytes)
+      ftruncateSync(this.#file, this.#headBytes + this.#lineBytes)
       throw error
     }
-    this.#lineBytes += bytes.length
+    this.#headBytes += head.length
+    this.#lineBytes += line.length
     // Compacts in the next turn of the event loop, because events are written before they are applied to the state.
-    if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#stateBytes, this.#failedAtBytes * 2))
+    if (this.#lineBytes > Math.max(this.#compactAfterBytes, this.#headBytes, this.#failedAtBytes * 2))
       this.#scheduledCompaction ??= setImmediate(() => this.#tryToCompact())
   }
 
@@ -144,7 +153,7 @@ export class Journal {
     this.#scheduledCompaction = undefined
     if (this.#file === -1) return
     const parts = [...this.#currentState()]
-    const head: Head = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
+    const head: StateHead = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
     // A failed compaction may have left this file.
     rmSync(this.#newPath, { force: true })
     // Opened for appending, because after the rename it stays open. To open the file again could fail, and no change would be stored.
@@ -160,7 +169,8 @@ export class Journal {
     }
     closeSync(this.#file)
     this.#file = file
-    this.#stateBytes = fstatSync(file).size
+    this.#headBytes = fstatSync(file).size
+    this.#hasState = true
     this.#lineBytes = 0
     this.#failedAtBytes = 0
   }
@@ -169,7 +179,8 @@ export class Journal {
   empty(): void {
     if (this.#file === -1) return
     ftruncateSync(this.#file, 0)
-    this.#stateBytes = 0
+    this.#headBytes = 0
+    this.#hasState = false
     this.#lineBytes = 0
     this.#failedAtBytes = 0
   }
@@ -194,20 +205,21 @@ export class Journal {
       } catch (error) {
         throw damagedError('The state file contains a state that cannot be read', { path: this.#path, cause: error })
       }
-      this.#stateBytes = state.bytes
+      this.#hasState = true
     }
-    const lines = readFrom(file, this.#stateBytes, fstatSync(file).size - this.#stateBytes)
+    this.#headBytes = state?.bytes ?? readJournalHead(file, this.#path)
+    const lines = readFrom(file, this.#headBytes, fstatSync(file).size - this.#headBytes)
     closeSync(file)
     let start = 0
-    let line = 1
+    let line = this.#hasState ? 1 : 2
     for (let end = lines.indexOf(10, start); end !== -1; end = lines.indexOf(10, start)) {
-      const location = { path: this.#path, line, stateBytes: this.#stateBytes }
+      const location = { path: this.#path, line, stateBytes: this.#hasState ? this.#headBytes : 0 }
       await replayLine(lines.toString('utf8', start, end), location, replay)
       start = end + 1
       line++
     }
     this.#lineBytes = start
-    if (start < lines.length) truncate(this.#path, this.#stateBytes + start)
+    if (start < lines.length) truncate(this.#path, this.#headBytes + start)
   }
 
   #release(): void {
@@ -223,7 +235,7 @@ export class Journal {
 
 interface LineLocation {
   readonly path: string
-  /** Number of the line after the state, from 1. */
+  /** Number of the line in the file; after a state, from 1. */
   readonly line: number
   /** Length of the state before the lines; 0 without one. */
   readonly stateBytes: number
@@ -262,7 +274,7 @@ function damagedError(
 }
 
 /**
- * Returns the state at the beginning of the file, and its length in bytes. Undefined if the file is empty or begins with an entry.
+ * Returns the state at the beginning of the file, and its length in bytes. Undefined if the file begins without one.
  *
  * @throws {UsageError} if the state is incomplete, of another version, or cannot be read
  */
@@ -288,7 +300,7 @@ function readState(file: number, path: string): { readonly parts: ReadonlyMap<st
 const TRUNCATED = 'The state file ends within the stored state'
 
 /** Returns the parts that the first line names. @throws {UsageError} if the line cannot be read, or is of another version */
-function partsOfHead(text: string, path: string): Head['parts'] {
+function partsOfHead(text: string, path: string): StateHead['parts'] {
   const unreadable = 'The state file begins with a line that cannot be read'
   let head: Readonly<Record<string, unknown>>
   try {
@@ -296,17 +308,34 @@ function partsOfHead(text: string, path: string): Head['parts'] {
   } catch (error) {
     throw damagedError(unreadable, { path, cause: error })
   }
-  if (head['version'] !== VERSION)
-    throw new UsageError(
-      'SANDBOX_STATE_DAMAGED',
-      `The state file was written by another version of the sandbox (${String(head['version'])}, not ${VERSION})`,
-      { where: path, hint: `Delete it to start from the first state: rm ${quoteArgument(path)}` },
-    )
+  if (head['version'] !== VERSION) throw otherVersionError(String(head['version']), path)
   return listOf(head['parts']).map((part) => {
     const { name, bytes } = recordOf(part)
     if (typeof name !== 'string' || typeof bytes !== 'number' || bytes < 0) throw damagedError(unreadable, { path })
     return { name, bytes }
   })
+}
+
+/**
+ * Returns the length of the first line of a file without a state. 0 if the file is empty, or if a kill left only a part of this line.
+ *
+ * @throws {UsageError} if the file begins otherwise
+ */
+function readJournalHead(file: number, path: string): number {
+  const beginning = readFrom(file, 0, JOURNAL_HEAD.length)
+  if (JOURNAL_HEAD.equals(beginning)) return JOURNAL_HEAD.length
+  if (JOURNAL_HEAD.subarray(0, beginning.length).equals(beginning)) return 0
+  const [, version = 'none'] = /^\{"kind":"journal","version":(\d+)/.exec(beginning.toString()) ?? []
+  throw otherVersionError(version, path)
+}
+
+/** Returns the error for a file of another version. Earlier versions wrote none before their entries. */
+function otherVersionError(version: string, path: string): UsageError {
+  return new UsageError(
+    'SANDBOX_STATE_DAMAGED',
+    `The state file was written by another version of the sandbox (${version}, not ${VERSION}), or by another program`,
+    { where: path, hint: `Check the path, or delete the file to start from the first state: rm ${quoteArgument(path)}` },
+  )
 }
 
 function readFrom(file: number, position: number, length: number): Buffer {

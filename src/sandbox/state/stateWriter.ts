@@ -48,8 +48,6 @@ interface CallConditions {
   readonly now: number
   readonly appliesEntry: Call<unknown>['appliesEntry']
   readonly runEffect: Call<unknown>['runEffect']
-  /** Default: false. */
-  readonly isReplay?: boolean
 }
 
 type CallEntry = Extract<JournalEntry, { kind: 'call' }>
@@ -86,7 +84,7 @@ export class StateWriter {
   /**
    * Restores the state from the journal at `path`, then writes every change to it. `compactAfterBytes`: as for `Journal`.
    *
-   * @throws {UsageError} if the file is locked or damaged, or begins with a state of another version
+   * @throws {UsageError} if the file is locked or damaged, or of another version
    */
   async openJournal(path: string, compactAfterBytes?: number): Promise<void> {
     const journal = new Journal(path, () => this.#world.save(), compactAfterBytes)
@@ -339,7 +337,6 @@ export class StateWriter {
     const call = this.#callOf(area, request, this.readParameters(request), {
       now: entry.now,
       appliesEntry: appliesOf(entry.apply),
-      isReplay: true,
       // The journal has the results of the effects, in their order.
       runEffect: <T>() => Promise.resolve(effects.shift() as T),
     })
@@ -360,11 +357,11 @@ export class StateWriter {
     return { nextId: String(nextId), nextShortId, random }
   }
 
-  #restoreCounters({ nextId, nextShortId, random }: Partial<Counters>): void {
+  #restoreCounters({ nextId, nextShortId, random }: Counters): void {
     const { core } = this.#world
-    if (nextId !== undefined) core.nextId = BigInt(nextId)
-    core.nextShortId = nextShortId ?? core.nextShortId
-    core.random = random ?? core.random
+    core.nextId = BigInt(nextId)
+    core.nextShortId = nextShortId
+    core.random = random
   }
 
   /** Returns the call that the handler gets. @throws {Refusal} as `#checkedAccount` */
@@ -384,7 +381,6 @@ export class StateWriter {
       account: this.#checkedAccount(request, checked),
       oauth: request.oauth,
       appliesEntry: conditions.appliesEntry,
-      isReplay: conditions.isReplay ?? false,
       runEffect: conditions.runEffect,
     }
   }
