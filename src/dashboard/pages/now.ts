@@ -54,6 +54,8 @@ function countItems({ conditions, problems, unserved = [] }: NowData): number {
 /** Renders what needs an operator: files that cannot be used, then the conditions. */
 function actionNeeded(data: NowData): Html {
   const { conditions, problems, unserved = [], now, pipelines, receivers } = data
+  // The section of the pipelines says what to do.
+  if (countItems(data) === 0 && pipelines.length === 0) return html`<h2 id="needs" class="sr">Action needed</h2>`
   if (countItems(data) === 0)
     return html`<h2 id="needs" class="sr">Action needed</h2>
       <div class="card all-clear">
@@ -61,7 +63,7 @@ function actionNeeded(data: NowData): Html {
         <div>
           <p class="headline">No action needed</p>
           <p class="muted">
-            ${pipelines.length === 0 ? 'There is no pipeline yet.' : `All ${pipelines.length === 1 ? '' : `${pipelines.length} `}pipelines are fine.${receivers.length === 0 ? ' To get alerts, name receivers in sluice.yaml.' : ''}`}
+            ${pipelines.length === 1 ? 'The pipeline is fine.' : `All ${pipelines.length} pipelines are fine.`}${receivers.length === 0 ? ' To get alerts, name receivers in sluice.yaml.' : ''}
           </p>
         </div>
       </div>`

@@ -143,7 +143,7 @@ test('alerts are advised only if no receiver is configured', async () => {
     services: new Map(),
     now: 0,
   }
-  expect(String(await nowPage({ ...data, receivers: [] }).body)).toContain('All pipelines are fine. To get alerts')
+  expect(String(await nowPage({ ...data, receivers: [] }).body)).toContain('The pipeline is fine. To get alerts')
   expect(String(await nowPage({ ...data, receivers: ['ops'] }).body)).not.toContain('To get alerts')
 })
 
@@ -153,7 +153,10 @@ test('a file that is not valid is not an empty folder', async () => {
   expect(broken).toContain('No pipeline can be used until this is corrected.')
   expect(broken).toContain('A file is not valid')
   expect(broken).not.toContain('sluice init')
-  expect(String(await nowPage({ ...data, problems: [] }).body)).toContain('No pipelines yet')
+  const empty = String(await nowPage({ ...data, problems: [] }).body)
+  expect(empty).toContain('No pipelines yet')
+  // Without a pipeline nothing is in order: the first one is missing.
+  expect(empty).not.toContain('No action needed')
   expect(String(await recordsPage({ pipelines: [] }).body)).not.toContain('sluice init')
 })
 
