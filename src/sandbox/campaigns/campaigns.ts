@@ -93,8 +93,7 @@ function checkActiveLimit(call: Call<CampaignsState>, next: Campaign): void {
 
 function createFunding(call: Call<CampaignsState>): FundingInstrument {
   const currency = String(call.params['currency'])
-  // Earlier versions of the sandbox accepted any three letters. A replay of the journal must not refuse them.
-  if (call.isReplay ? !/^[A-Z]{3}$/.test(currency) : !isCurrencyCode(currency))
+  if (!isCurrencyCode(currency))
     throw adsRefusals([{ ...invalidParameter('currency', 'an ISO 4217 code', currency), code: 'INVALID_DENOMINATION' }])
   const instrument: FundingInstrument = {
     id: call.world.newShortId(),
