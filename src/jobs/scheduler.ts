@@ -1,7 +1,7 @@
 /**
  * Runs the scheduler of the pipelines of one folder. node-cron starts a poll every 15 seconds. If a tick is due earlier, a timer starts a
  * poll at that time. Each poll decides the due ticks: it queues or skips their runs. If the clock of this machine is set back, node-cron
- * waits until its next time comes again; then only the timer starts polls.
+ * waits until the old time comes again. Meanwhile the timer starts the polls.
  */
 import cron from 'node-cron'
 import { compareJournal } from '../db/migrate.ts'

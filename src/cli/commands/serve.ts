@@ -4,7 +4,7 @@ import { serve } from '../../jobs/index.ts'
 import { option, writeJson, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
-import { concurrencyOf, jobDeps, startForNamedCredentials } from '../servers/jobs.ts'
+import { concurrencyOf, jobDeps, startForNamedCredentials, type Running } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 import { accessSettings, startWebServer } from '../servers/webServer.ts'
 
@@ -32,15 +32,20 @@ export const run: CommandRun = async (context, invocation) => {
       })
       try {
         const running = await serve(jobDeps(context, deps, undefined, sets))
-        const others = await startForNamedCredentials(context, sets, options, serve)
-        schedulerIdleS = running.schedulerIdleS
-        if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
-        else
-          context.stdout.write(
-            `serving on ${server.url}   dashboard, API, scheduler and worker are up; webhooks at ${server.url}/webhooks\n`,
-          )
-        await untilAborted(context.signal)
-        await Promise.all([running.stop(), others.stop()])
+        let others: Running | undefined
+        try {
+          others = await startForNamedCredentials(context, sets, options, serve)
+          schedulerIdleS = running.schedulerIdleS
+          if (context.json) writeJson(context, { url: server.url, workerId: deps.workerId })
+          else
+            context.stdout.write(
+              `serving on ${server.url}   dashboard, API, scheduler and worker are up; webhooks at ${server.url}/webhooks\n`,
+            )
+          await untilAborted(context.signal)
+        } finally {
+          // Also if another set of credentials cannot start, so that runs end before the database is closed.
+          await Promise.all([running.stop(), others?.stop()])
+        }
       } finally {
         await server.close()
       }

@@ -3,7 +3,7 @@ import { startWorker, type JobDeps } from '../../jobs/index.ts'
 import { writeResult, type CommandRun } from '../context.ts'
 import { withEngine, type EngineOptions } from '../engine.ts'
 import { credentialSets } from '../services.ts'
-import { concurrencyOf, jobDeps, startForNamedCredentials } from '../servers/jobs.ts'
+import { concurrencyOf, jobDeps, startForNamedCredentials, type Running } from '../servers/jobs.ts'
 import { untilAborted } from '../servers/untilAborted.ts'
 
 /** Runs a worker until a signal. The worker executes queued runs and sends batches of other runs. Several machines may run workers. */
@@ -15,11 +15,16 @@ export const run: CommandRun = async (context, invocation) => {
       const sets = new Set(await credentialSets(context))
       const ownDeps = jobDeps(context, deps, undefined, sets)
       const worker = await startWorker(ownDeps)
-      const others = await startForNamedCredentials(context, sets, options, startWorker)
-      await logUnusableFiles(ownDeps, context.pipelines)
-      writeResult(context, { workerId: deps.workerId }, `worker ${deps.workerId} is up\n`)
-      await untilAborted(context.signal)
-      await Promise.all([worker.stop(), others.stop()])
+      let others: Running | undefined
+      try {
+        others = await startForNamedCredentials(context, sets, options, startWorker)
+        await logUnusableFiles(ownDeps, context.pipelines)
+        writeResult(context, { workerId: deps.workerId }, `worker ${deps.workerId} is up\n`)
+        await untilAborted(context.signal)
+      } finally {
+        // Also if another set of credentials cannot start, so that runs end before the database is closed.
+        await Promise.all([worker.stop(), others?.stop()])
+      }
       return 0
     },
     options,

@@ -75,13 +75,14 @@ export function realFolder(folder: string): string {
   }
 }
 
-interface Running {
+/** Started scheduler or worker. */
+export interface Running {
   readonly stop: () => Promise<void>
 }
 
 /**
- * Calls `start` for each named set of credentials in `sets`, each with its own engine. Resolves once all are started. A set that a
- * pipeline names later needs a restart of the process.
+ * Calls `start` for each named set of credentials in `sets`, each with its own engine. Resolves once all are started. If one fails, stops
+ * the others and throws its error. A set that a pipeline names later needs a restart of the process.
  */
 export async function startForNamedCredentials(
   context: Context,
@@ -91,20 +92,26 @@ export async function startForNamedCredentials(
 ): Promise<Running> {
   const stopped = Promise.withResolvers<void>()
   const running: Promise<void>[] = []
-  for (const credentials of [...sets].filter((name) => name !== undefined)) {
-    const started = Promise.withResolvers<void>()
-    const engineClosed = withEngine(
-      context,
-      async ({ deps }) => {
-        const work = await start(jobDeps(context, deps, credentials))
-        started.resolve()
-        await stopped.promise
-        await work.stop()
-      },
-      { ...options, credentials },
-    )
-    running.push(engineClosed)
-    await Promise.race([started.promise, engineClosed])
+  try {
+    for (const credentials of [...sets].filter((name) => name !== undefined)) {
+      const started = Promise.withResolvers<void>()
+      const engineClosed = withEngine(
+        context,
+        async ({ deps }) => {
+          const work = await start(jobDeps(context, deps, credentials))
+          started.resolve()
+          await stopped.promise
+          await work.stop()
+        },
+        { ...options, credentials },
+      )
+      running.push(engineClosed)
+      await Promise.race([started.promise, engineClosed])
+    }
+  } catch (error) {
+    stopped.resolve()
+    await Promise.allSettled(running)
+    throw error
   }
   return {
     async stop() {

@@ -148,6 +148,31 @@ test('a worker logs at its start which pipelines it cannot run, and a scheduler 
   expect(await logOf(['serve', '--port', '0'], { waitMs: 16_000 })).toMatchObject(missing)
 })
 
+test('if one set of credentials cannot start, a worker ends the runs of the others before it fails', { timeout: 150_000 }, async () => {
+  await using shop = await workspace()
+  const second = credentialsYaml.replaceAll('"\${STAGING_TOKEN}"', '1002-token')
+  shop.write('sluice.yaml', second)
+  shop.write('feed.csv', feed(2))
+  shop.write('pipelines/shop.yaml', shopYaml)
+  shop.write('pipelines/other.yaml', `${shopYaml.replace('4001', '4002')}credentials: staging\n`)
+  expect((await shop.here(['run', 'shop'])).code).toBe(0)
+  // The second registration of the process fails after three seconds. Until then the first worker takes the queued run.
+  await shop.db.execute(
+    `create function refuse() returns trigger language plpgsql as $$ begin
+       if (select count(*) from worker where role = 'worker') > 0 then perform pg_sleep(3); raise exception 'no' using errcode = '53300'; end if;
+       return new; end $$`,
+  )
+  await shop.db.execute('create trigger refuse before insert on worker for each row execute function refuse()')
+  await shop.db.execute(
+    `insert into run (pipeline, destination_id, trigger, status, options)
+     select pipeline, destination_id, 'manual', 'queued', '{"anyWorker": true, "full": true}' from run`,
+  )
+  await shop.sandbox.control.fault({ path: '/12/' }, { kind: 'delay', ms: 8_000 }, 'always')
+  expect((await shop.run(['worker'])).code).toBe(1)
+  const [run] = await shop.db.query<{ status: string }>('select status from run order by id desc limit 1')
+  expect(run?.status).not.toMatch(/queued|running/)
+})
+
 const credentialsYaml = `credentials:
   staging: { consumer_key: key, consumer_secret: secret, access_token: "\${STAGING_TOKEN}", access_token_secret: secret }
 `
