@@ -77,8 +77,9 @@ async function collect(context: PendingContext): Promise<Deferred> {
 /** Returns the SQL condition that the product `m` has a pending change. */
 async function isPending({ isFullRefresh, hasResync, changed }: PendingContext): Promise<string> {
   if (isFullRefresh) return `${isOutOfSync} or m.ref_count > 0`
-  const isChangedAndOutOfSync = await changed.outOfSync()
-  return hasResync ? `${isChangedAndOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : isChangedAndOutOfSync
+  // The search for the keys of `resync` reads all products. With `changed.outOfSync()`, Postgres would also compare each of them with all
+  // changed keys.
+  return hasResync ? `${isOutOfSync} or (m.ref_count > 0 and m.key in (select key from resync))` : changed.outOfSync()
 }
 
 /** SQL of the change (create, update or delete) of the last refused operation on product `m`. */

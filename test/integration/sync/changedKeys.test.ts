@@ -1,7 +1,9 @@
 /** `changed_key`: plans and answers write no index of keys, and every key that is out of sync is found. */
 import { expect, test } from 'vitest'
-import { deleteChangedInSync, eraseChanged, isChangedKey, isOutOfSync } from '../../../src/db/changedKeys.ts'
+import { ChangedKeys, deleteChangedInSync, eraseChanged, isChangedKey, isOutOfSync } from '../../../src/db/changedKeys.ts'
 import type { Database } from '../../../src/db/database.ts'
+import { pendingProducts } from '../../../src/sync/plan/pendingProducts.ts'
+import { createOrEmptyTable, fillTable } from '../../../src/sync/plan/planTables.ts'
 import { engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { plantDestination } from '../push/planted.ts'
@@ -140,4 +142,29 @@ test('the purge of an erasure does not compare each changed key with all others'
   // The key of the erased person is added, and the key without a row is deleted.
   const kept = `select count(*)::int as n, bool_or(key = '\\x0100000001') as erased from changed_key, unnest(keys) as key`
   expect(await db.query(kept)).toEqual([{ n: 60_000, erased: true }])
+})
+
+test('a plan after an interrupted full refresh does not compare each product with all changed keys', async () => {
+  await using database = await testDatabase()
+  const { db } = database
+  const id = await plantDestination(db, 'catalog', '4001')
+  // Two of 4,000 changed keys are out of sync.
+  const key = `('\\x01' || lpad(to_hex(n), 8, '0'))::bytea`
+  await db.execute(
+    `insert into remote (destination_id, key, ref_count, desired_hash, synced_hash)
+     select ${id}, ${key}, 1, '\\x01', case when n < 3 then null else '\\x01'::bytea end from generate_series(1, 200000) n`,
+  )
+  await db.execute(`insert into changed_key (destination_id, keys) select ${id}, array_agg(${key}) from generate_series(1, 4000) n`)
+  await db.execute('analyze')
+  // 4,000 * 200,000 comparisons take Postgres 20 s.
+  await db.transaction(async (tx) => {
+    await tx.execute(`set local statement_timeout = '5s'`)
+    await createOrEmptyTable(tx, 'change')
+    await fillTable(tx, 'unresolved', 'select key from remote where false')
+    await fillTable(tx, 'resync', `select key from remote where key between '\\x0100001000' and '\\x0100001009'`)
+    const changedKeys = new ChangedKeys(tx, id, false)
+    const context = { destinationId: id, isFullRefresh: false, planId: 'p_1', onlyFailedOf: undefined, hasResync: true }
+    await pendingProducts({ tx, changed: changedKeys, ...context }).collect()
+    expect(await tx.query('select count(*)::int as n from pending_product')).toEqual([{ n: 12 }])
+  })
 })
