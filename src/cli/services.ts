@@ -9,7 +9,7 @@ import type { ServiceIdentity } from '../sync/engine.ts'
 import { serviceIdentity } from '../sync/serviceIdentity.ts'
 import type { Context } from './context.ts'
 import { withStore } from './store.ts'
-import type { Row } from '../db/row.ts'
+import type { DbRow } from '../db/row.ts'
 
 /**
  * Returns the service of a named set of credentials; without a name, the service of the environment. If a set has no advertising host, its
@@ -89,9 +89,9 @@ export async function credentialSets(context: Context): Promise<readonly (string
 export async function credentialsOfPlanOrRun(context: Context, id: string): Promise<string | undefined> {
   const name = await withStore(context, async ({ db }) => {
     const [row] = id.startsWith('p_')
-      ? await db.query<Row<'plan', 'pipeline'>>('select pipeline from plan where id = $1', [id])
+      ? await db.query<DbRow<'plan', 'pipeline'>>('select pipeline from plan where id = $1', [id])
       : /^r?_?\d{1,15}$/.test(id)
-        ? await db.query<Row<'run', 'pipeline'>>('select pipeline from run where id = $1', [id.replace(/\D/g, '')])
+        ? await db.query<DbRow<'run', 'pipeline'>>('select pipeline from run where id = $1', [id.replace(/\D/g, '')])
         : []
     return row?.pipeline
   })

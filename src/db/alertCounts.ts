@@ -2,7 +2,7 @@
 import { openStatuses } from './batches/states.ts'
 import type { Queryable } from './database.ts'
 import { withinFence, type Fence } from './fence.ts'
-import type { Row, Value } from './row.ts'
+import type { DbRow, Value } from './row.ts'
 
 /** Returns the SQL condition that a destination is in an environment. All arguments are SQL. If `origin` is null, all environments count. */
 export const isInEnvironment = (destinationId: string, origin: string, credentials: string) =>
@@ -32,7 +32,7 @@ const hasNoClearAnswer = `b.status in ${openStatuses} and b.maybe_applied
  * for all environments.
  */
 export async function listUnresolved(db: Queryable, minutes: number, environment?: Fence): Promise<readonly Unresolved[]> {
-  const rows = await db.query<Row<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
+  const rows = await db.query<DbRow<'plan', 'pipeline' | 'run_id'> & { operations: number; since: Value<'batch', 'created_at'> }>(
     `select p.pipeline, sum(b.user_count)::float8 as operations, min(b.created_at) as since, max(p.run_id) as run_id
      from batch b join plan p on p.id = b.plan_id
      where ${hasNoClearAnswer} and b.created_at < statement_timestamp() - $1 * interval '1 minute'
@@ -57,7 +57,7 @@ export interface EndingMembers {
  * environments.
  */
 export async function countEndingMembers(db: Queryable, days: readonly number[], environment?: Fence): Promise<readonly EndingMembers[]> {
-  return db.query<Row<'plan', 'pipeline'> & { users: number[] }>(
+  return db.query<DbRow<'plan', 'pipeline'> & { users: number[] }>(
     `with ending as materialized (
        select p.pipeline, t.id as destination_id, d.days,
          coalesce(sum(b.user_count) filter (where b.expires_at < statement_timestamp() + d.days * interval '1 day'), 0)::float8 as users

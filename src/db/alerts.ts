@@ -2,7 +2,7 @@
 import type { Database } from './database.ts'
 import { hasRows, type Queryable } from './queryable.ts'
 import type { Fence } from './fence.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 
 /** Message to a receiver. `deliveredAt` and `failedAt` are both null while the message waits. */
@@ -23,8 +23,8 @@ export interface DeliveryLine {
 /** Returns the last `limit` messages, newest first. */
 export async function listDeliveries(db: Queryable, limit: number): Promise<readonly DeliveryLine[]> {
   const rows = await db.query<
-    Row<'alert_delivery', 'created_at' | 'state' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
-      Row<'alert', 'pipeline' | 'event' | 'service' | 'credentials'>
+    DbRow<'alert_delivery', 'created_at' | 'state' | 'receiver' | 'attempts' | 'delivered_at' | 'failed_at' | 'last_error'> &
+      DbRow<'alert', 'pipeline' | 'event' | 'service' | 'credentials'>
   >(
     `select d.created_at, a.service, a.credentials, a.pipeline, a.event, d.state, d.receiver, d.attempts, d.delivered_at, d.failed_at, d.last_error
      from alert_delivery d join alert a on a.id = d.alert_id order by d.id desc limit $1`,
@@ -115,7 +115,7 @@ export async function updateAlerts(db: Database, environment: Fence, check: Aler
     // Every `serve` process checks conditions, and the lock lets only one of them write at a time.
     await lockAlerts(tx)
     if (await isTakenOver(tx, owners)) return 0
-    const firing = await tx.query<Row<'alert', 'id' | 'pipeline' | 'event'> & { found_elsewhere: boolean }>(
+    const firing = await tx.query<DbRow<'alert', 'id' | 'pipeline' | 'event'> & { found_elsewhere: boolean }>(
       `select a.id, a.pipeline, a.event, exists (
          select from jsonb_each_text(coalesce(a.detail -> 'foundBy', '{}')) f
          where f.key <> $4 and ${isRecent}) as found_elsewhere
@@ -149,7 +149,7 @@ const isSameCondition = (a: Condition, b: Condition) => a.pipeline === b.pipelin
 /** Returns false if the alert already fires. */
 async function fire(tx: Queryable, { origin, credentials }: Fence, condition: FoundCondition): Promise<boolean> {
   const { pipeline, event, detail, receivers } = condition
-  const [row] = await tx.query<Row<'alert', 'id'>>(
+  const [row] = await tx.query<DbRow<'alert', 'id'>>(
     `insert into alert (service, credentials, pipeline, event, detail) values ($1, $2, $3, $4, $5)
      on conflict do nothing returning id`,
     [origin, credentials, pipeline, event, JSON.stringify(detail)],
@@ -160,7 +160,7 @@ async function fire(tx: Queryable, { origin, credentials }: Fence, condition: Fo
 
 async function recover(tx: Queryable, alertId: string): Promise<void> {
   await tx.execute('update alert set recovered_at = statement_timestamp() where id = $1', [alertId])
-  const notified = await tx.query<Row<'alert_delivery', 'receiver'>>(
+  const notified = await tx.query<DbRow<'alert_delivery', 'receiver'>>(
     `select receiver from alert_delivery where alert_id = $1 and state = 'firing'`,
     [alertId],
   )
@@ -223,7 +223,7 @@ export async function adoptAbandonedAlert(db: Database, environment: Fence, pipe
  */
 export async function lockFiringAlerts(tx: Queryable, destinationId: number): Promise<readonly string[]> {
   await lockAlerts(tx)
-  const rows = await tx.query<Row<'alert', 'id'>>(
+  const rows = await tx.query<DbRow<'alert', 'id'>>(
     `select a.id from alert a join destination d on d.id = $1 and (a.service, a.credentials) = (d.service, d.credentials)
      where a.recovered_at is null and $1 = (
        select r.destination_id from run r join destination o on o.id = r.destination_id
@@ -312,8 +312,8 @@ export async function claimDeliveries(
     [receivers, origins, credentials],
   )
   const rows = await db.query<
-    Row<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
-      Row<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'> & {
+    DbRow<'alert_delivery', 'id' | 'alert_id' | 'receiver' | 'state' | 'attempts'> &
+      DbRow<'alert', 'service' | 'credentials' | 'pipeline' | 'event' | 'detail' | 'fired_at' | 'recovered_at'> & {
         hasSeveralEnvironments: boolean
       }
   >(

@@ -4,7 +4,7 @@ import type { Queryable } from './database.ts'
 import { withinFence, type Fence } from './fence.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { notify } from './notifications.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /**
  * Adds a line about a batch. Must be called in the transaction that changes the batch. So each line has its change. `what`: `batch.` and
@@ -84,7 +84,7 @@ export async function listActions(
   db: Queryable,
   of: { readonly pipeline: string; readonly environment?: Fence | undefined; readonly runId?: number; readonly limit: number },
 ): Promise<readonly StoredAction[]> {
-  const rows = await db.query<Row<'audit', 'id' | 'at' | 'actor' | 'what' | 'run_id' | 'plan_id' | 'detail'>>(
+  const rows = await db.query<DbRow<'audit', 'id' | 'at' | 'actor' | 'what' | 'run_id' | 'plan_id' | 'detail'>>(
     `select a.id, a.at, a.actor, a.what, a.run_id, a.plan_id, a.detail from audit a left join run r on r.id = a.run_id
        cross join lateral (select coalesce(r.destination_id, (a.detail ->> 'destinationId')::int) as id) t
      where a.pipeline = $1 and ($2::bigint is null or a.run_id = $2)

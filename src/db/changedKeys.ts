@@ -5,7 +5,7 @@
  */
 import type { Database, Queryable } from './database.ts'
 import { storeAllChanged } from './destinations.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** SQL condition: the key of row `m` of `remote` is out of sync, so its desired and synced content differ. */
 export const isOutOfSync =
@@ -105,7 +105,7 @@ export class ChangedKeys {
  */
 export async function deleteChangedInSync(db: Database, destinationId: number): Promise<void> {
   await db.transaction(async (tx) => {
-    const [row] = await tx.query<Row<'destination', 'all_changed'> & { many: boolean }>(
+    const [row] = await tx.query<DbRow<'destination', 'all_changed'> & { many: boolean }>(
       `select all_changed, ${manyChanged('$1')} as many from destination where id = $1 for update`,
       [destinationId],
     )

@@ -6,7 +6,7 @@ import { auditLinesSql, logEvent } from './auditLog.ts'
 import type { Database } from './database.ts'
 import { countRows, hasRows, type Queryable } from './queryable.ts'
 import { clusterOf, databaseIdentity, isSyncedHere } from './databaseIdentity.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import type { Fence } from './fence.ts'
 import { destinationOf } from '../destinations/index.ts'
 
@@ -20,7 +20,7 @@ export interface DestinationKey {
 }
 
 /** Row of a destination. The credentials are null until the first run. */
-export type DestinationRow = Row<'destination', 'id' | 'credentials'>
+export type DestinationRow = DbRow<'destination', 'id' | 'credentials'>
 
 /**
  * Returns the row of a destination, and inserts it if it is new.
@@ -44,7 +44,7 @@ export async function ensureDestination(db: Queryable, key: DestinationKey): Pro
 }
 
 /** Returns the destinations of a pipeline's runs, in all environments of the schema. The first is that of the newest run. */
-export function destinationsOfRuns(db: Queryable, pipeline: string): Promise<Row<'destination', 'id' | 'service' | 'credentials'>[]> {
+export function destinationsOfRuns(db: Queryable, pipeline: string): Promise<DbRow<'destination', 'id' | 'service' | 'credentials'>[]> {
   return db.query(
     `select d.id, d.service, d.credentials from run r join destination d on d.id = r.destination_id
      where r.pipeline = $1 group by d.id order by max(r.id) desc`,
@@ -60,8 +60,11 @@ function findDestinationRow(db: Queryable, key: DestinationKey): Promise<Destina
 }
 
 /** Returns the service that a run writes to, and the credentials that own it. Undefined if the run is not stored or has no destination. */
-export async function ownerOfRun(db: Queryable, runId: number): Promise<Row<'destination', 'id' | 'service' | 'credentials'> | undefined> {
-  const [row] = await db.query<Row<'destination', 'id' | 'service' | 'credentials'>>(
+export async function ownerOfRun(
+  db: Queryable,
+  runId: number,
+): Promise<DbRow<'destination', 'id' | 'service' | 'credentials'> | undefined> {
+  const [row] = await db.query<DbRow<'destination', 'id' | 'service' | 'credentials'>>(
     'select d.id, d.service, d.credentials from run r join destination d on d.id = r.destination_id where r.id = $1',
     [runId],
   )
@@ -70,7 +73,7 @@ export async function ownerOfRun(db: Queryable, runId: number): Promise<Row<'des
 
 /** Returns the credentials that own a destination; null if it has none yet. */
 export async function ownerOf(db: Queryable, destinationId: number): Promise<string | null> {
-  const [row] = await db.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1', [destinationId])
+  const [row] = await db.query<DbRow<'destination', 'credentials'>>('select credentials from destination where id = $1', [destinationId])
   if (row === undefined) throw new Error(`destination ${destinationId} is not stored`)
   return row.credentials
 }
@@ -94,7 +97,7 @@ async function adoptRowWithoutPath(db: Queryable, key: DestinationKey): Promise<
  */
 export async function takeOverDestination(db: Database, destinationId: number, credentials: string, actor: string): Promise<boolean> {
   return db.transaction(async (tx) => {
-    const [before] = await tx.query<Row<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
+    const [before] = await tx.query<DbRow<'destination', 'credentials'>>('select credentials from destination where id = $1 for update', [
       destinationId,
     ])
     const alerts = await lockFiringAlerts(tx, destinationId)
@@ -184,7 +187,7 @@ export async function raiseStateVersion(tx: Queryable, destinationId: number): P
 
 /** Adds `by` to the version of the desired content, and returns the new version. Locks the destination's row, also if `by` is 0. */
 export async function raiseDesiredVersion(tx: Queryable, destinationId: number, by: 0 | 1): Promise<number> {
-  const [row] = await tx.query<Row<'destination', 'desired_version'>>(
+  const [row] = await tx.query<DbRow<'destination', 'desired_version'>>(
     'update destination set desired_version = desired_version + $2 where id = $1 returning desired_version',
     [destinationId, by],
   )
@@ -199,7 +202,9 @@ export async function storeAllChanged(tx: Queryable, destinationId: number, allC
 
 /** Stores the instance of the sandbox that the synced state belongs to. Returns true if it replaces another instance. */
 export async function storeInstance(tx: Queryable, destinationId: number, instance: string): Promise<boolean> {
-  const [row] = await tx.query<Row<'destination', 'instance'>>('select instance from destination where id = $1 for update', [destinationId])
+  const [row] = await tx.query<DbRow<'destination', 'instance'>>('select instance from destination where id = $1 for update', [
+    destinationId,
+  ])
   await tx.execute('update destination set instance = $2 where id = $1', [destinationId, instance])
   return row !== undefined && row.instance !== null && row.instance !== instance
 }

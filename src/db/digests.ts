@@ -3,7 +3,7 @@ import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
 import type { Transaction } from './database.ts'
 import { hasRows, type Queryable } from './queryable.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import { keptTableSql } from './temporaryTables.ts'
 
 /** Maximum number of digests in a chunk. */
@@ -38,7 +38,7 @@ export interface StoredChunk {
 
 /** Returns the key of the destination's digests, 16 bytes. */
 export async function digestKey(db: Queryable, destinationId: number): Promise<Buffer> {
-  const [row] = await db.query<Row<'destination', 'digest_key'>>('select digest_key from destination where id = $1', [destinationId])
+  const [row] = await db.query<DbRow<'destination', 'digest_key'>>('select digest_key from destination where id = $1', [destinationId])
   if (!row) throw new Error(`destination ${destinationId} does not exist`)
   return row.digest_key
 }
@@ -48,7 +48,7 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
  * transaction `tx` when they are requested.
  */
 export async function loadDigests(tx: Transaction, destinationId: number): Promise<StoredDigests | undefined> {
-  const chunks = await tx.query<Row<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
+  const chunks = await tx.query<DbRow<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
     [destinationId],
   )
@@ -84,7 +84,7 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
 
 /** Returns the row statistics that the numbers beside the digests refer to; undefined if there are no digests. */
 export async function loadQuality(tx: Transaction, destinationId: number): Promise<unknown> {
-  const rows = await tx.query<Row<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
+  const rows = await tx.query<DbRow<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
     destinationId,
   ])
   return rows[0]?.quality

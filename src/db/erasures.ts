@@ -6,7 +6,7 @@ import { rowIdentifiers } from './identifiers.ts'
 import { logEvent } from './auditLog.ts'
 import type { Database, Transaction } from './database.ts'
 import { hasRows, type Queryable } from './queryable.ts'
-import type { Outer, Row, Value } from './row.ts'
+import type { Outer, DbRow, Value } from './row.ts'
 import { schemaLock } from './schemaLock.ts'
 import { eraseChanged } from './changedKeys.ts'
 import { deleteDigests } from './digests.ts'
@@ -72,7 +72,7 @@ export interface ErasureRequest extends ErasedKeys {
 export async function storeErasure(db: Database, request: ErasureRequest): Promise<number> {
   return db.transaction(async (tx) => {
     await tx.query(`select pg_advisory_xact_lock(${erasureLock})`)
-    const [row] = await tx.query<Row<'erasure', 'id'>>(
+    const [row] = await tx.query<DbRow<'erasure', 'id'>>(
       'insert into erasure (service, actor, reason, identifiers) values ($1, $2, $3, $4) returning id',
       [request.service, request.actor, request.reason ?? null, request.identifiers.length],
     )
@@ -130,7 +130,7 @@ function columnsOf({ identifiers, records }: ErasedKeys): readonly [number[], Bu
 
 /** Returns the ids of the erasures of a service whose deletes are not planned yet, oldest first. */
 export async function unplannedErasures(db: Queryable, service: string): Promise<readonly number[]> {
-  const rows = await db.query<Row<'erasure', 'id'>>('select id from erasure where service = $1 and planned_at is null order by id', [
+  const rows = await db.query<DbRow<'erasure', 'id'>>('select id from erasure where service = $1 and planned_at is null order by id', [
     service,
   ])
   return rows.map(({ id }) => Number(id))
@@ -160,7 +160,7 @@ export async function dropUnconfirmedDeletes(tx: Queryable, destinationId: numbe
 
 /** Loads the identifiers and record keys of an erasure. */
 export async function loadErasedKeys(db: Queryable, erasureId: number): Promise<ErasedKeys> {
-  const rows = await db.query<Row<'erased_key', 'destination_id' | 'key'>>(
+  const rows = await db.query<DbRow<'erased_key', 'destination_id' | 'key'>>(
     'select destination_id, key from erased_key where erasure_id = $1 order by destination_id, key',
     [erasureId],
   )
@@ -185,9 +185,9 @@ export interface StoredErasure {
  */
 export async function listErasures(db: Queryable): Promise<readonly StoredErasure[]> {
   const rows = await db.query<
-    Row<'erasure', 'id' | 'service' | 'erased_at'> &
-      Row<'erased_key', 'key'> &
-      Outer<Row<'destination', 'kind' | 'account_id' | 'target_id'>>
+    DbRow<'erasure', 'id' | 'service' | 'erased_at'> &
+      DbRow<'erased_key', 'key'> &
+      Outer<DbRow<'destination', 'kind' | 'account_id' | 'target_id'>>
   >(
     `select e.id, e.service, e.erased_at, k.key, d.kind, d.account_id, d.target_id
      from erasure e join erased_key k on k.erasure_id = e.id left join destination d on d.id = k.destination_id
@@ -248,7 +248,7 @@ export interface Receipt {
 /** Returns the receipts of all services, newest first; with `erasureId`, only the receipt of this erasure. */
 export async function listReceipts(db: Queryable, erasureId?: number): Promise<readonly Receipt[]> {
   const rows = await db.query<
-    Row<'erasure', 'id' | 'service' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
+    DbRow<'erasure', 'id' | 'service' | 'erased_at' | 'actor' | 'reason' | 'identifiers' | 'audiences' | 'purged_at'> & {
       planned: number
       confirmed: number
     }
@@ -275,7 +275,7 @@ export async function listReceipts(db: Queryable, erasureId?: number): Promise<r
 
 /** Returns the ids of the audiences of this environment that have open deletes of an erasure. */
 export async function erasureAudiences(db: Queryable, erasureId: number, fence: Fence): Promise<readonly number[]> {
-  const rows = await db.query<Row<'destination', 'id'>>(
+  const rows = await db.query<DbRow<'destination', 'id'>>(
     `select distinct b.destination_id as id from erasure_delete d join batch b on b.id = d.batch_id
      where d.erasure_id = $1 and b.status in ${openStatuses} and ${withinFence('b.destination_id', '$2', '$3')} order by 1`,
     [erasureId, fence.origin, fence.credentials],
@@ -299,12 +299,12 @@ const isConfirmed = `(b.status = 'settled' and exists (select from attempt f whe
  * delete.
  */
 export async function purgeErasures(db: Database, service: string): Promise<void> {
-  const erasures = await db.query<Row<'erasure', 'id'>>(
+  const erasures = await db.query<DbRow<'erasure', 'id'>>(
     'select id from erasure where service = $1 and planned_at is not null and purged_at is null order by id',
     [service],
   )
   if (erasures.length === 0) return
-  const destinations = await db.query<Row<'destination', 'id'>>(
+  const destinations = await db.query<DbRow<'destination', 'id'>>(
     `select id from destination where service = $1 and kind = any($2) order by id`,
     [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
   )
@@ -345,7 +345,7 @@ async function purgeAudience(tx: Transaction, erasureId: number, destinationId: 
   if (await hasRows(tx, running, [destinationId])) return false
   const records = keys.records.flatMap((record) => (record.destinationId === destinationId ? [record.key] : []))
   const values = [destinationId, keys.identifiers, records]
-  const affected = await tx.query<Row<'batch', 'id'> & { open: boolean }>(
+  const affected = await tx.query<DbRow<'batch', 'id'> & { open: boolean }>(
     `select b.id, b.status in ${openStatuses} as open from batch b where b.destination_id = $1 and b.id in (
        ${batchesOfKeys('$1', '$2::bytea[]')} union all ${batchesOfRecords('$1', '$3::bytea[]')}
        union all select d.batch_id from erasure_delete d where d.erasure_id = ${erasureId})`,

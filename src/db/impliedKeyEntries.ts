@@ -3,7 +3,7 @@
  * identifier's digest, and the first bytes of its record's key. It may be outdated, or match another identifier by chance, so the caller
  * checks the record.
  */
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** Number of leading bytes of a digest in an entry. */
 export const prefixBytes = 4
@@ -49,7 +49,7 @@ export interface EntryPlace {
  * `mayMatch`: returns false for digests that no searched identifier has.
  */
 export function placesOf(
-  { chunk, part, digests }: Row<'implied_key', 'chunk' | 'part' | 'digests'>,
+  { chunk, part, digests }: DbRow<'implied_key', 'chunk' | 'part' | 'digests'>,
   searched: ReadonlyMap<number, readonly Buffer[]> | undefined,
   mayMatch?: (digest: number) => boolean,
 ): EntryPlace[] {

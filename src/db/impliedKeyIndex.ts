@@ -8,7 +8,7 @@ import type { Queryable, Transaction } from './database.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, chunkCount, otherBits, placesOf, prefixBytes, shortKeyBytes } from './impliedKeyEntries.ts'
 import { aboveAllKeys, recordMayImply } from './impliedKeys.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** Maximum number of entries in memory (5 MB). Once it is reached, the entries are stored as one more part of each chunk. */
 const defaultMaxEntries = 2 ** 19
@@ -121,7 +121,7 @@ export class ImpliedKeyIndex {
 export async function eraseImpliedKeys(tx: Queryable, destinationId: number, identifiers: readonly Buffer[]): Promise<void> {
   const searched = byChunk(identifiers)
   if (searched.size === 0) return
-  const rows = await tx.query<Row<'implied_key', 'chunk' | 'part' | 'digests' | 'record_keys'>>(
+  const rows = await tx.query<DbRow<'implied_key', 'chunk' | 'part' | 'digests' | 'record_keys'>>(
     'select chunk, part, digests, record_keys from implied_key where destination_id = $1 and chunk = any($2::int[]) for update',
     [destinationId, [...searched.keys()]],
   )

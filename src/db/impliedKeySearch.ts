@@ -6,7 +6,7 @@ import { countRows, hasRows, type Queryable } from './queryable.ts'
 import { rowIdentifiers } from './identifiers.ts'
 import { byChunk, placesOf, prefixBytes, shortKeyBytes, type EntryPlace } from './impliedKeyEntries.ts'
 import { aboveAllKeys, implyingBatch, recordMayImply } from './impliedKeys.ts'
-import type { Row, Value } from './row.ts'
+import type { DbRow, Value } from './row.ts'
 
 /** Number of leading bits of a digest in the filter of a search for many identifiers. */
 const filterBits = 24
@@ -36,7 +36,7 @@ export async function findImpliedKeys(db: Queryable, destinationId: number, iden
   const found: ImpliedKey[] = []
   const chunkNumbers = [...searched.keys()]
   for (let from = 0; from < chunkNumbers.length; from += maxChunksPerQuery) {
-    const rows = await db.query<Row<'implied_key', 'chunk' | 'part' | 'digests'>>(
+    const rows = await db.query<DbRow<'implied_key', 'chunk' | 'part' | 'digests'>>(
       'select chunk, part, digests from implied_key where destination_id = $1 and chunk = any($2::int[])',
       [destinationId, chunkNumbers.slice(from, from + maxChunksPerQuery)],
     )

@@ -5,7 +5,7 @@
  */
 import { rowIdentifiers } from './identifiers.ts'
 import { countRows, type Queryable } from './queryable.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** SQL of the `desired_hash` of an identifier whose row has no times of its own (`effective_at`, `expires_at`). */
 export const plainTimes = `'\\x01'::bytea`
@@ -64,7 +64,7 @@ export const hasImplied = (b: string): string =>
  * write nothing to the log.
  */
 export async function markImpliedKeysVisible(db: Queryable, planId: string): Promise<void> {
-  const [load] = await db.query<Row<'batch', 'destination_id'>>(
+  const [load] = await db.query<DbRow<'batch', 'destination_id'>>(
     `select destination_id from batch b where plan_id = $1 and ${isOfLoad('b')} limit 1`,
     [planId],
   )
@@ -77,7 +77,7 @@ export async function markImpliedKeysVisible(db: Queryable, planId: string): Pro
  * keys of open batches. Then all counted records are confirmed.
  */
 export async function countImpliedRecords(tx: Queryable, destinationId: number, enough: number | undefined): Promise<number> {
-  const batches = await tx.query<Row<'batch', 'keys_stored'>>(
+  const batches = await tx.query<DbRow<'batch', 'keys_stored'>>(
     `select b.keys_stored from batch b where b.destination_id = $1 and ${isOfLoad('b')} group by b.keys_stored`,
     [destinationId],
   )

@@ -1,7 +1,7 @@
 /** Loads the data for metrics: runs, ended requests, and the current state. */
 import type { RunCounts, RunTrigger, StoredRunStatus } from '../model/report.ts'
 import type { Queryable } from './database.ts'
-import type { Row, Value } from './row.ts'
+import type { DbRow, Value } from './row.ts'
 import { wasSent } from './attempts.ts'
 import { listBudgets } from './rateBudget.ts'
 import { queueState } from './runs/queued.ts'
@@ -42,7 +42,7 @@ export async function runsOf(db: Queryable, ids: readonly number[]): Promise<rea
 const columns = `id, pipeline, destination_id, status, trigger, counts,
   case when epoch > 0 then extract(epoch from finished_at - started_at)::float8 end as seconds`
 
-type MetricRow = Row<'run', 'id' | 'pipeline' | 'destination_id' | 'status' | 'trigger' | 'counts'> & { readonly seconds: number | null }
+type MetricRow = DbRow<'run', 'id' | 'pipeline' | 'destination_id' | 'status' | 'trigger' | 'counts'> & { readonly seconds: number | null }
 
 function toMetricRun({ id, destination_id: destinationId, counts: stored, ...row }: MetricRow): MetricRun {
   const { unconfirmed, ...counts } = decodeMetricCounts(stored, id)
@@ -100,7 +100,7 @@ export async function lastRequestId(db: Queryable): Promise<number> {
  * answer. Such an attempt began less than five minutes ago and has not ended. Leaves out attempts that sent no byte (`wasSent`).
  */
 export async function endedRequestsAfter(db: Queryable, id: number, limit: number): Promise<readonly EndedRequest[]> {
-  const rows = await db.query<Row<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
+  const rows = await db.query<DbRow<'attempt', 'id'> & { endpoint: string; status: string; seconds: number | null }>(
     `select a.id, d.kind || ' ' || b.operation as endpoint, coalesce(a.http_status::text, 'none') as status, a.duration_ms / 1000.0::float8 as seconds
      from attempt a join batch b on b.id = a.batch_id join destination d on d.id = b.destination_id
      where a.id > $1 and a.${wasSent} and a.id < coalesce(
@@ -158,7 +158,7 @@ export async function loadGauges(db: Queryable, lapseDays: readonly number[], sh
     listBudgets(db),
     queueState(db),
     byEnvironment((environment) => countEndingMembers(db, lapseDays, environment)),
-    db.query<Row<'worker', 'role'> & { count: number }>(
+    db.query<DbRow<'worker', 'role'> & { count: number }>(
       // A role without a worker that is up has the count 0, as long as one of its workers is stored.
       // A process with several sets of credentials has a row for each of them.
       `select role, count(distinct (host, host_scope, pid)) filter (where seen_at > statement_timestamp() - interval '1 minute')::int as count from worker

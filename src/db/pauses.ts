@@ -5,7 +5,7 @@
 import { logAction } from './auditLog.ts'
 import type { Database, Queryable } from './database.ts'
 import type { DestinationKey } from './destinations.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 export interface Pause {
   readonly destination: DestinationKey
@@ -54,8 +54,8 @@ export async function resumePipeline(db: Database, { destinationId, pipeline, ac
 /** Returns the pauses; with `destinationId`, only that of this destination. */
 export async function listPauses(db: Queryable, destinationId?: number): Promise<readonly Pause[]> {
   const rows = await db.query<
-    Row<'pipeline_pause', 'pipeline' | 'paused_at' | 'actor' | 'reason'> &
-      Row<'destination', 'service' | 'kind' | 'account_id' | 'target_id'>
+    DbRow<'pipeline_pause', 'pipeline' | 'paused_at' | 'actor' | 'reason'> &
+      DbRow<'destination', 'service' | 'kind' | 'account_id' | 'target_id'>
   >(
     `select p.pipeline, p.paused_at, p.actor, p.reason, d.service, d.kind, d.account_id, d.target_id
      from pipeline_pause p join destination d on d.id = p.destination_id where $1::int is null or d.id = $1`,

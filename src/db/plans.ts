@@ -8,7 +8,7 @@ import type { ProductSetChange } from '../model/report.ts'
 import { hasRows, type Queryable } from './queryable.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { guardResults, productSetChanges, runCounts } from './runs/columns.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** Plan before its operations are frozen. */
 export interface NewPlan {
@@ -168,7 +168,7 @@ export async function supersedeAllPlans(tx: Queryable, destinationId: number): P
  */
 export async function supersedeStalePlans(tx: Queryable): Promise<readonly string[]> {
   const contentHasChanged = `(p.state_version <> d.state_version or (p.review ->> 'desiredVersion')::bigint <> d.desired_version)`
-  const rows = await tx.query<Row<'plan', 'id'>>(
+  const rows = await tx.query<DbRow<'plan', 'id'>>(
     `update plan p set status = 'superseded' from destination d, run r
      where d.id = p.destination_id and r.id = p.run_id and p.status = 'ready' and r.finished_at is not null
        and (p.created_at < statement_timestamp() - interval '7 days'

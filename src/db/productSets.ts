@@ -8,7 +8,7 @@ import { countRows, type Queryable } from './queryable.ts'
 import { isInvalidated } from './invalidated.ts'
 import { jsonColumn } from './jsonColumn.ts'
 import { setFilters } from './plans.ts'
-import type { Present, Row } from './row.ts'
+import type { Present, DbRow } from './row.ts'
 
 /** Content of a set. `productIds`: merchant ids of its products, in the order of `productKeys`. */
 export interface StoredContent extends SetContent {
@@ -46,7 +46,7 @@ export interface StoredSet {
 /** Returns the sets of a destination, oldest first. */
 export async function loadProductSets(db: Queryable, destinationId: number): Promise<readonly StoredSet[]> {
   const rows = await db.query<
-    Row<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & {
+    DbRow<'product_set', 'id' | 'name' | 'state' | 'set_id' | 'content' | 'known_ids'> & {
       create_may_arrive: boolean
       confirmed_for: string | null
     }
@@ -88,7 +88,7 @@ export async function startProductSet(
     readonly lateMs: number
   },
 ): Promise<number> {
-  const [row] = await db.query<Row<'product_set', 'id'>>(
+  const [row] = await db.query<DbRow<'product_set', 'id'>>(
     `insert into product_set (destination_id, name, state, content, known_ids, late_until)
      values ($1, $2, 'creating', $3, $4, statement_timestamp() + $5 * interval '1 millisecond') returning id`,
     [set.destinationId, set.content.name, JSON.stringify(set.content), set.knownIds, set.lateMs],
@@ -145,7 +145,7 @@ export const lostKey = ''
 export async function markLostProducts(db: Queryable, destinationId: number): Promise<void> {
   const sets = (await loadProductSets(db, destinationId)).filter(({ content: { productIds } }) => productIds.length > 0)
   if (sets.length === 0) return
-  const rows = await db.query<Row<'remote', 'key'>>(
+  const rows = await db.query<DbRow<'remote', 'key'>>(
     `select key from remote where destination_id = $1 and key = any($2) and synced_hash is not null and not ${isInvalidated('synced_hash')}`,
     [destinationId, [...new Set(sets.flatMap(({ content: { productIds } }) => productIds))].map((id) => Buffer.from(id))],
   )
@@ -186,7 +186,7 @@ async function logSet(tx: Queryable, run: { readonly id: number; readonly actor:
 
 /** Returns the ids of at most `limit` desired products of a brand, sorted. Includes stale products, and missing ones that are kept. */
 export async function productsOfBrand(db: Queryable, destinationId: number, brand: string, limit: number): Promise<readonly string[]> {
-  const rows = await db.query<Row<'record', 'key'>>(
+  const rows = await db.query<DbRow<'record', 'key'>>(
     `select r.key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
      where r.destination_id = $1 and m.ref_count > 0 and ${hasBrand} order by r.key limit $3`,
     [destinationId, brandText(brand), limit],
@@ -201,7 +201,7 @@ export async function confirmedOfBrand(
   brand: string,
   limit: number,
 ): Promise<readonly { readonly id: string; readonly productKey: string }[]> {
-  const rows = await db.query<Row<'record', 'key'> & Present<Row<'remote', 'remote_key'>>>(
+  const rows = await db.query<DbRow<'record', 'key'> & Present<DbRow<'remote', 'remote_key'>>>(
     `select r.key, m.remote_key from record r join remote m on m.destination_id = r.destination_id and m.key = r.key
      where r.destination_id = $1 and m.remote_key is not null and m.synced_hash is not null and ${hasBrand} order by r.key limit $3`,
     [destinationId, brandText(brand), limit],

@@ -4,7 +4,7 @@
  * All times are by the database's clock.
  */
 import type { Database, Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** Budget of one user of the service for one class of limit. */
 export interface BudgetClass {
@@ -27,7 +27,7 @@ export function storableLimit(limit: number): number {
 /** Inserts the class if it is new, otherwise keeps its stored limit and window. Returns the stored limit. */
 export async function openBudget(db: Queryable, budget: BudgetClass): Promise<number> {
   const limit = storableLimit(budget.limit)
-  const [row] = await db.query<Row<'budget', 'request_limit'>>(
+  const [row] = await db.query<DbRow<'budget', 'request_limit'>>(
     `with added as (
        insert into budget (class, request_limit, window_ms) values ($1, $2, $3) on conflict (class) do nothing returning request_limit)
      select request_limit from added union all select request_limit from budget where class = $1`,
@@ -157,7 +157,7 @@ export interface BudgetRow {
 
 /** Returns the budgets of all opened classes, by name. */
 export async function listBudgets(db: Queryable): Promise<readonly BudgetRow[]> {
-  const rows = await db.query<Row<'budget', 'class' | 'request_limit' | 'window_ms' | 'blocked_until'> & { used: number }>(
+  const rows = await db.query<DbRow<'budget', 'class' | 'request_limit' | 'window_ms' | 'blocked_until'> & { used: number }>(
     `select b.class, b.request_limit, b.window_ms, b.blocked_until,
        (select count(*)::int from budget_slot s where s.class = b.class and s.granted_at > statement_timestamp() - b.window_ms * interval '1 millisecond') as used
      from budget b order by b.class`,

@@ -18,7 +18,7 @@ import { supersedeAllPlans } from './plans.ts'
 import { deleteAllProductSetRows } from './productSets.ts'
 import { deleteRecordsOf } from './records.ts'
 import { deleteKeysOf } from './remote/drop.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import { discardSnapshotsOf } from './snapshots.ts'
 
 /** Numbers of what was removed. */
@@ -52,7 +52,7 @@ export async function removeDestination(
 
 /** Returns the time after the run at which `removeDestination` removed the state of its destination; undefined if it did not. */
 export async function removalOfDestination(db: Queryable, runId: number): Promise<Date | undefined> {
-  const [removal] = await db.query<Row<'audit', 'at'>>(
+  const [removal] = await db.query<DbRow<'audit', 'at'>>(
     `select a.at from run r join audit a on a.what = 'destination.removed' and a.at >= r.created_at
        and (a.detail ->> 'destination')::bigint = r.destination_id
      where r.id = $1 order by a.at desc limit 1`,

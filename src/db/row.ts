@@ -39,12 +39,12 @@ type ValueOf<Column> = Column extends { readonly _: infer C extends Config }
   : never
 
 /** Columns of a table by their names in the database: `Row<'run', 'id' | 'plan_id'>`. */
-export type Row<Name extends TableName, Names extends ColumnName<Name>> = {
+export type DbRow<Name extends TableName, Names extends ColumnName<Name>> = {
   readonly [Key in keyof ColumnsOf<Name> as Extract<NameOf<ColumnsOf<Name>[Key]>, Names>]: ValueOf<ColumnsOf<Name>[Key]>
 }
 
 /** Value of one column, for a query that gives it another name. */
-export type Value<Name extends TableName, Key extends ColumnName<Name>> = Row<Name, Key>[Key & keyof Row<Name, Key>]
+export type Value<Name extends TableName, Key extends ColumnName<Name>> = DbRow<Name, Key>[Key & keyof DbRow<Name, Key>]
 
 /** The same columns without null, because the condition of a query excludes null. */
 export type Present<Columns> = { readonly [Key in keyof Columns]: NonNullable<Columns[Key]> }

@@ -13,7 +13,7 @@ import type { Database, Queryable } from './database.ts'
 import { deleteEntries } from './entries/drop.ts'
 import { mayImply } from './impliedKeys.ts'
 import { endLoads } from './remote/implied.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import { deletePlans, lastPlans, noGuardFired } from './plans.ts'
 import { deleteRejects } from './rejects.ts'
 import { deleteRuns } from './runs/end.ts'
@@ -42,8 +42,8 @@ const comparedSnapshots = `
 /** Deletes runs that ended more than `days` days ago, with a line in the audit log. Returns the number of deleted runs. */
 export async function dropRuns(db: Database, days: number): Promise<number> {
   return db.transaction(async (tx) => {
-    const keptSnapshots = (await tx.query<Row<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
-    const plans = await tx.query<Row<'plan', 'id'>>(
+    const keptSnapshots = (await tx.query<DbRow<'snapshot', 'id'>>(comparedSnapshots)).map(({ id }) => id)
+    const plans = await tx.query<DbRow<'plan', 'id'>>(
       `select p.id from plan p join run u on u.id = p.run_id
        where u.finished_at < ${expiredBefore} and p.status in ('applied', 'superseded')
          and coalesce(p.applied_at, p.created_at) < ${expiredBefore}
@@ -74,7 +74,7 @@ export async function dropRuns(db: Database, days: number): Promise<number> {
 async function dropPlans(tx: Queryable, plans: readonly string[]): Promise<void> {
   if (plans.length === 0) return
   await endLoads(tx, plans)
-  const rows = await tx.query<Row<'batch', 'id'>>(
+  const rows = await tx.query<DbRow<'batch', 'id'>>(
     // A batch ends at the `first_key` of the next batch. So while one batch of a load implies a key, all batches of the load are kept.
     `with live as materialized (select distinct batch_id from remote where batch_id is not null)
      select b.id from batch b where b.plan_id = any($1) and not exists (select from live l where l.batch_id = b.id)

@@ -3,7 +3,7 @@
  */
 import type { Database, Queryable } from './database.ts'
 import { withinFence, type Fence } from './fence.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 /** Schedule from a pipeline file, for one destination. */
 export interface DeclaredSchedule {
@@ -92,7 +92,7 @@ export async function declareSchedules(db: Database, declaration: Declaration, p
          and not exists (select from ${declared('$3')} where ${isSame('s')})`,
       [credentials, folder, json, brokenNames],
     )
-    const ahead = await tx.query<Row<'pipeline_schedule', 'pipeline'>>(
+    const ahead = await tx.query<DbRow<'pipeline_schedule', 'pipeline'>>(
       `update pipeline_schedule set last_scheduled_for = statement_timestamp()
        where credentials = $1 and last_scheduled_for > statement_timestamp() + interval '1 minute'
          and abs(extract(epoch from statement_timestamp() - $2::timestamptz)) < ${maxClockDifferenceS}
@@ -173,7 +173,7 @@ export async function databaseTime(db: Queryable): Promise<Date> {
   return clock?.now ?? new Date(0)
 }
 
-type ScheduleColumns = Row<
+type ScheduleColumns = DbRow<
   'pipeline_schedule',
   'id' | 'destination_id' | 'pipeline' | 'cron' | 'timezone' | 'overlap' | 'last_scheduled_for'
 >

@@ -7,7 +7,7 @@ import type { SourceFacts } from '../formats/rows.ts'
 import type { RowCounts } from '../model/report.ts'
 import { hasRows, type Queryable } from './queryable.ts'
 import { jsonColumn } from './jsonColumn.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 
 const text = z.string()
 const number = z.number()
@@ -83,7 +83,7 @@ export async function openSnapshot(
     `update snapshot set status = 'discarded', closed_at = statement_timestamp() where destination_id = $1 and status = 'open'`,
     [snapshot.destinationId],
   )
-  const [row] = await tx.query<Row<'snapshot', 'id'>>(
+  const [row] = await tx.query<DbRow<'snapshot', 'id'>>(
     `insert into snapshot (destination_id, run_id, status, definition_hash, suppression_version) values ($1, $2, 'open', $3, $4) returning id`,
     [snapshot.destinationId, snapshot.runId, snapshot.definitionHash, snapshot.suppressionVersion],
   )
@@ -142,7 +142,7 @@ export async function hasInterruptedRead(db: Queryable, destinationId: number): 
 
 /** Returns the sources of each read for which `hasUnplannedOptOuts` returns true. */
 export async function sourcesOfUnplannedReads(db: Queryable, destinationId: number): Promise<readonly (readonly SourceFacts[])[]> {
-  const rows = await db.query<Row<'snapshot', 'id' | 'sources'>>(`select s.id, s.sources from snapshot s where ${isUnplanned}`, [
+  const rows = await db.query<DbRow<'snapshot', 'id' | 'sources'>>(`select s.id, s.sources from snapshot s where ${isUnplanned}`, [
     destinationId,
   ])
   return rows.map(({ id, sources }) => decodeSources(sources, id))

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { randomUUID } from 'node:crypto'
 import type { Database, Queryable } from './database.ts'
-import type { Row } from './row.ts'
+import type { DbRow } from './row.ts'
 import { processExists } from './embedded/processes.ts'
 
 export interface ProcessIdentity {
@@ -69,7 +69,7 @@ export async function findWorker(db: Queryable, workerId: string): Promise<Worke
  * With `id`, returns only this worker, of any role and age.
  */
 export async function listWorkers(db: Queryable, only: { readonly id?: string } = {}): Promise<readonly WorkerRow[]> {
-  const rows = await db.query<Row<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
+  const rows = await db.query<DbRow<'worker', 'id' | 'role' | 'host' | 'pid' | 'started_at'> & { idle_s: number }>(
     `select id, role, host, pid, started_at, extract(epoch from statement_timestamp() - seen_at)::float8 as idle_s from (
        select * from (
          select distinct on (role, host, host_scope, pid) * from worker
@@ -88,7 +88,7 @@ export async function listWorkers(db: Queryable, only: { readonly id?: string } 
  * has ended if its process does not exist, or if the pid belongs to another process.
  */
 export async function findEndedWorkers(db: Queryable): Promise<string[]> {
-  const rows = await db.query<Row<'worker', 'id' | 'pid' | 'pid_started'>>(
+  const rows = await db.query<DbRow<'worker', 'id' | 'pid' | 'pid_started'>>(
     `select id, pid, pid_started from worker where host_scope = $1 and id in (
        select worker_id from batch where status = 'in_flight' union select worker_id from run where status = 'running')`,
     [hostScope()],

@@ -1,7 +1,7 @@
-import type { Row } from '../model/record.ts'
+import type { SourceRow } from '../model/record.ts'
 
 /** Row of a batch. Its columns are `unnamed` until the whole batch is parsed. */
-export interface ParsedRow extends Row {
+export interface ParsedRow extends SourceRow {
   columns: readonly string[]
 }
 
@@ -41,7 +41,7 @@ export class ColumnRegistry {
   }
 
   /** Sets the columns of the rows of a batch: all names so far. Returns the rows. */
-  nameColumns(rows: readonly ParsedRow[]): readonly Row[] {
+  nameColumns(rows: readonly ParsedRow[]): readonly SourceRow[] {
     const names = this.names()
     for (const row of rows) row.columns = names
     return rows

@@ -1,9 +1,9 @@
-import type { Row } from '../model/record.ts'
+import type { SourceRow } from '../model/record.ts'
 import type { ReadLimits } from './limits.ts'
 
 /** Reader of one file: its rows with back-pressure, then the facts about its end. */
 export interface FormatReader {
-  readonly rows: AsyncIterable<readonly Row[]>
+  readonly rows: AsyncIterable<readonly SourceRow[]>
   /** May be called once `rows` has ended. */
   end: () => FormatEnd
 }

@@ -1,4 +1,4 @@
-import type { Row } from '../model/record.ts'
+import type { SourceRow } from '../model/record.ts'
 
 /** Result of the check whether the end of a source was proven (docs/guarantees.md#deletes-need-proof). Known after reading. */
 export interface Completeness {
@@ -55,7 +55,7 @@ export interface QualityFigures {
  * called once `rows` has ended. `close` may be called at any time and more than once.
  */
 export interface RowSource {
-  readonly rows: AsyncIterable<readonly Row[]>
+  readonly rows: AsyncIterable<readonly SourceRow[]>
   facts: () => SourceFacts
   close: () => Promise<void>
 }

@@ -1,5 +1,5 @@
 /** Recognizes card and bank account numbers, and the columns that contain them (docs/inputs.md, cases 134 and 199). */
-import type { Cell, Row } from '../model/record.ts'
+import type { Cell, SourceRow } from '../model/record.ts'
 
 /** Number of rows that are checked. A column of card or bank account numbers has one in its first rows. */
 const maxRows = 500
@@ -10,7 +10,7 @@ export type AccountNumberKind = 'card numbers' | 'bank account numbers'
 /** Search for card and bank account numbers in the rows of one source. */
 export interface AccountNumberSearch {
   /** Returns the columns of a row, mapped or not, whose whole cell is such a number. Returns none after the first `maxRows` rows. */
-  readonly find: (row: Row) => readonly (readonly [column: string, content: AccountNumberKind])[]
+  readonly find: (row: SourceRow) => readonly (readonly [column: string, content: AccountNumberKind])[]
 }
 
 export function createAccountNumberSearch(): AccountNumberSearch {

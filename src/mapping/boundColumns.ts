@@ -7,34 +7,34 @@ import { columnForField, fieldsForColumn } from './headerWords.ts'
 import { redactPersonalData, maskedExcerpt } from './redactPersonalData.ts'
 import { presetByName, recognizePreset, type Preset } from './presets/index.ts'
 import { serviceOnlyFields } from './products/vocabulary.ts'
-import type { Mapped, PackedIdentifier, Row, Warning } from '../model/record.ts'
+import type { Mapped, PackedIdentifier, SourceRow, Warning } from '../model/record.ts'
 import type { UnmappedReport } from './members/unmappedColumns.ts'
 import { trimText } from './text.ts'
 
 /** Bound columns of a source: functions that map its rows, and warnings about the header. */
 export interface BoundHeader {
   /** Maps a row. For members, throws TransformError if a transform of the key or of `expires_at` fails. */
-  readonly map: (row: Row) => Mapped
+  readonly map: (row: SourceRow) => Mapped
   /**
    * Returns the key of a rejected row. Undefined if it has no valid key, or opts out and has a fault of `join:`. Throws TransformError if a
    * transform of the key fails.
    */
-  readonly keyOf: (row: Row) => Uint8Array | undefined
+  readonly keyOf: (row: SourceRow) => Uint8Array | undefined
   /** Returns true for a row that `only:` or `except:` leaves out. Undefined if the pipeline has neither. */
-  readonly excludes?: (row: Row) => boolean
+  readonly excludes?: (row: SourceRow) => boolean
   /**
    * Returns the identifiers that the row opts out, even if the row is filtered or rejected. Members only.
    * - Of a row without consent, or of a child: all identifiers.
    * - Of any other row: the identifiers of types without consent.
    */
-  readonly optedOut?: (row: Row) => readonly PackedIdentifier[]
+  readonly optedOut?: (row: SourceRow) => readonly PackedIdentifier[]
   /**
    * Returns the column (or `key`) of a cell that decides who is sent, and that is still masked in a rejects file. Undefined if the row has
    * none. Members only; on a do-not-reach list, only the cells of `only:`.
    */
-  readonly maskedField?: (row: Row) => string | undefined
+  readonly maskedField?: (row: SourceRow) => string | undefined
   /** Returns the cells with personal values masked, aligned with the columns. */
-  readonly mask: (row: Row) => readonly string[]
+  readonly mask: (row: SourceRow) => readonly string[]
   readonly warnings: readonly Warning[]
   /** Indexes of the columns that the mapping reads. */
   readonly usedIndexes: ReadonlySet<number>
@@ -88,7 +88,7 @@ export function describeSource({ indexes, mapping }: Pick<BoundField, 'indexes' 
 }
 
 /** Adds the identifiers that the row opts out to `mapped`, a result without a record. */
-export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: Row): Mapped {
+export function withOptOuts(mapped: Mapped, bound: Pick<BoundHeader, 'optedOut'>, row: SourceRow): Mapped {
   const optedOut = bound.optedOut?.(row) ?? []
   return optedOut.length === 0 ? mapped : { ...mapped, optedOut }
 }

@@ -1,6 +1,6 @@
 /** Binds columns of a source to a target field. */
 import type { FieldMapping, Transform } from '../model/pipeline.ts'
-import { identifierTypes, type Cell, type Row } from '../model/record.ts'
+import { identifierTypes, type Cell, type SourceRow } from '../model/record.ts'
 import { trimText } from './text.ts'
 import { applyTransforms, TransformError } from './transforms.ts'
 
@@ -8,7 +8,7 @@ import { applyTransforms, TransformError } from './transforms.ts'
  * Reads the untrimmed texts of a field from a row. If all are empty after the transforms, returns the default of the field. Without a
  * default, returns undefined or empty texts. Throws TransformError if a transform or function fails.
  */
-type FieldReader = (row: Row) => Cell | undefined
+type FieldReader = (row: SourceRow) => Cell | undefined
 
 /** Target field bound to the columns of one header. */
 export interface BoundField {
@@ -92,11 +92,11 @@ function readerOf(field: string, mapping: FieldMapping, indexes: readonly number
     const [onlyIndex] = indexes
     return onlyIndex === undefined ? () => undefined : (row) => row.cells[onlyIndex]
   }
-  const textsBeforeTransforms = (row: Row): string[] => {
+  const textsBeforeTransforms = (row: SourceRow): string[] => {
     if (constant !== undefined) return [constant]
     return compute === undefined ? textsAt(indexes, row) : computedTexts(compute, row)
   }
-  const transformedTexts = (row: Row): string[] => {
+  const transformedTexts = (row: SourceRow): string[] => {
     try {
       return applyTransforms(textsBeforeTransforms(row), transforms)
     } catch (error) {
@@ -113,7 +113,7 @@ function readerOf(field: string, mapping: FieldMapping, indexes: readonly number
   }
 }
 
-function textsAt(indexes: readonly number[], row: Row): string[] {
+function textsAt(indexes: readonly number[], row: SourceRow): string[] {
   const texts: string[] = []
   for (const index of indexes) {
     const cell = row.cells[index]
@@ -129,7 +129,7 @@ function textsAt(indexes: readonly number[], row: Row): string[] {
  *
  * @throws {TransformError} if the function throws or returns another type
  */
-function computedTexts(compute: NonNullable<FieldMapping['compute']>, row: Row): string[] {
+function computedTexts(compute: NonNullable<FieldMapping['compute']>, row: SourceRow): string[] {
   let value: unknown
   try {
     value = compute(cellsByName(row))
@@ -147,7 +147,7 @@ function computedTexts(compute: NonNullable<FieldMapping['compute']>, row: Row):
 }
 
 /** Returns the cells by column name, as an object without a prototype: a column may be named `__proto__` (docs/inputs.md, case 33). */
-function cellsByName(row: Row): Readonly<Record<string, Cell | undefined>> {
+function cellsByName(row: SourceRow): Readonly<Record<string, Cell | undefined>> {
   const cells: Record<string, Cell | undefined> = Object.create(null)
   row.columns.forEach((column, index) => {
     cells[column] = row.cells[index]

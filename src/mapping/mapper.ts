@@ -7,7 +7,7 @@ import { quoteSetting } from '../format.ts'
 import type { Pipeline } from '../model/pipeline.ts'
 import { describeAllMissing, withOptOuts, type BoundHeader, type HeaderCell, type MappingShown } from './boundColumns.ts'
 import { redactPersonalData } from './redactPersonalData.ts'
-import type { Mapped, Reject, Row, Warning } from '../model/record.ts'
+import type { Mapped, Reject, SourceRow, Warning } from '../model/record.ts'
 import { nothingUnmapped, type UnmappedReport } from './members/unmappedColumns.ts'
 import { hintOf, isRecordCode } from './rejectCodes.ts'
 import { reasonIndexes, withOriginalCells } from './rejectsFile.ts'
@@ -26,7 +26,7 @@ export const mappingRulesVersion = 26
  */
 export interface RecordMapper {
   /** Maps a row to a record or a reject, or to `{ filtered: true }` if a row filter leaves it out. */
-  readonly map: (row: Row) => Mapped
+  readonly map: (row: SourceRow) => Mapped
   /**
    * Binds the columns of a source, and returns the warnings about the header. Call it before the first row, and again when later rows have
    * more columns.
@@ -42,7 +42,7 @@ export interface RecordMapper {
   /** Reports on the unmapped columns, from the rows mapped so far. */
   readonly reportUnmapped: () => UnmappedReport
   /** Returns the cells of a row, the personal ones masked, aligned with its columns. */
-  readonly mask: (row: Row) => readonly string[]
+  readonly mask: (row: SourceRow) => readonly string[]
 }
 
 /** Maximum number of cached headers. In JSON and XML, each new column makes a new header. */
@@ -122,7 +122,7 @@ export function hashOfDefinitionAndRules(pipeline: Pipeline): string {
  * Rejects a row in which the reader found a fault. After a fault of `join:` the row's own cells are correct, so row filters and consent
  * apply. After any other fault, cells may be in the wrong column.
  */
-function mapFaultyRow(row: Row, { code, message, field }: NonNullable<Row['fault']>, bound: BoundHeader): Mapped {
+function mapFaultyRow(row: SourceRow, { code, message, field }: NonNullable<SourceRow['fault']>, bound: BoundHeader): Mapped {
   const hasCorrectCells = code.startsWith('JOIN_')
   if (hasCorrectCells && bound.excludes?.(row) === true) return withOptOuts({ filtered: true, warnings: [] }, bound, row)
   const reject = {
@@ -137,19 +137,19 @@ function mapFaultyRow(row: Row, { code, message, field }: NonNullable<Row['fault
 }
 
 /** `field`: column of the masked cell, or `key`. */
-function rejectMasked(row: Row, field: string, bound: BoundHeader): Mapped {
+function rejectMasked(row: SourceRow, field: string, bound: BoundHeader): Mapped {
   const code = 'CELL_MASKED'
   const reject = { line: row.line, code, field, message: `${redactPersonalData(field)} is still masked`, hint: hintOf(code) }
   return { reject: field === 'key' ? reject : withKey(reject, bound, row), warnings: [] }
 }
 
-function rejectRepeatedHeader({ line, columns }: Row, { headerCells }: BoundHeader): Mapped {
+function rejectRepeatedHeader({ line, columns }: SourceRow, { headerCells }: BoundHeader): Mapped {
   const code = 'HEADER_REPEATED'
   const field = columns[headerCells[0]?.index ?? 0] ?? ''
   return { reject: { line, code, field, message: 'the header is repeated here', hint: hintOf(code) }, warnings: [] }
 }
 
-function mapReadableRow(row: Row, bound: BoundHeader): Mapped {
+function mapReadableRow(row: SourceRow, bound: BoundHeader): Mapped {
   try {
     const mapped = bound.map(row)
     return mapped.reject === undefined ? mapped : withOptOuts(mapped, bound, row)
@@ -160,7 +160,7 @@ function mapReadableRow(row: Row, bound: BoundHeader): Mapped {
   }
 }
 
-function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
+function withReaderWarnings({ line, warnings }: SourceRow, mapped: Mapped): Mapped {
   if (warnings === undefined) return mapped
   return { ...mapped, warnings: [...warnings.map(({ code, field, message }) => ({ line, code, field, message })), ...mapped.warnings] }
 }
@@ -168,7 +168,7 @@ function withReaderWarnings({ line, warnings }: Row, mapped: Mapped): Mapped {
 /**
  * Adds the row's key, if it can be read, to the reject. The record with this key is kept as it was (docs/guarantees.md#nothing-lost).
  */
-function withKey(reject: Reject, bound: BoundHeader, row: Row): Reject {
+function withKey(reject: Reject, bound: BoundHeader, row: SourceRow): Reject {
   try {
     const key = bound.keyOf(row)
     return key === undefined ? reject : { ...reject, key }
@@ -245,7 +245,7 @@ function wrapperOf(columns: readonly string[]): string | undefined {
  * Returns true if the row repeats the header: in each column of `headerCells`, the cell is the column's name. Ignores case and up to eight
  * spaces around the name. Returns false for fewer than two such columns, because one value may be equal to the name of its column.
  */
-function repeatsHeader(row: Row, headerCells: readonly HeaderCell[]): boolean {
+function repeatsHeader(row: SourceRow, headerCells: readonly HeaderCell[]): boolean {
   if (headerCells.length < 2) return false
   for (const { index, name } of headerCells) {
     const cell = row.cells[index]

@@ -2,7 +2,7 @@
  * Recognizes a corrected file of `sluice rejects --csv` that is read as a source, and restores its cells. It has the columns of the
  * merchant's file, then five columns with the reasons of the rejects. The reasons are ignored.
  */
-import type { Cell, Row } from '../model/record.ts'
+import type { Cell, SourceRow } from '../model/record.ts'
 
 const reasonColumns = ['line', 'code', 'field', 'message', 'hint']
 /** Matches a cell that a spreadsheet may read as a formula, also with apostrophes before it. */
@@ -48,12 +48,12 @@ export function spreadsheetCell(text: string): string {
 }
 
 /** Returns a row of a rejects file as in the merchant's file, and a row of any other file unchanged. */
-export function originalRow(row: Row): Row {
+export function originalRow(row: SourceRow): SourceRow {
   return reasonIndexes(row.columns).length === 0 ? row : withOriginalCells(row)
 }
 
 /** Returns the row as in the merchant's file: without the added apostrophes, and with the separate texts of `cellText`. */
-export function withOriginalCells(row: Row): Row {
+export function withOriginalCells(row: SourceRow): SourceRow {
   return row.cells.some((cell) => typeof cell === 'string' && originalCell(cell) !== cell)
     ? { ...row, cells: row.cells.map((cell) => (typeof cell === 'string' ? originalCell(cell) : cell)) }
     : row

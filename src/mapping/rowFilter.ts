@@ -3,7 +3,7 @@ import type { Pipeline } from '../model/pipeline.ts'
 import { describeMissingColumn, withOptOuts, type BoundHeader } from './boundColumns.ts'
 import { suggestName } from '../suggestName.ts'
 import { findColumn } from './fields.ts'
-import type { Cell, Row } from '../model/record.ts'
+import type { Cell, SourceRow } from '../model/record.ts'
 import { isMasked } from './members/maskedCells.ts'
 import { comparableText, foldedText } from './text.ts'
 
@@ -22,9 +22,9 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
     return { keep, column, index: findColumn(columns, column), values: new Set(values.map(formOf)), formOf }
   })
   // `ignored`: indexes of the columns whose filters are skipped.
-  const passes = (cells: Row['cells'], ignored: readonly number[] = []) =>
+  const passes = (cells: SourceRow['cells'], ignored: readonly number[] = []) =>
     filters.every(({ keep, index, values, formOf }) => ignored.includes(index) || cellIsOneOf(cells[index], values, formOf) === keep)
-  const excludes = ({ cells, fault }: Row) => {
+  const excludes = ({ cells, fault }: SourceRow) => {
     const { unjoined = [], variants } = fault ?? {}
     // Without a match in the joined file, the cells of that file are missing. Missing cells must not delete the record.
     if (variants === undefined) return !passes(cells, unjoined)
@@ -38,7 +38,7 @@ export function withRowFilters(bound: BoundHeader, pipeline: Pipeline, columns: 
   const isDoNotReach = bound.optedOut !== undefined && maskedField === undefined
   // On a do-not-reach list, a masked cell that passes `except:` only adds its person. With `only:`, it would leave the person out.
   const filtersOfMasked = isDoNotReach ? filters.filter(({ keep }) => keep) : filters
-  const maskedFilterColumn = (row: Row) => row.columns[filtersOfMasked.find(({ index }) => isMasked(row.cells[index]))?.index ?? -1]
+  const maskedFilterColumn = (row: SourceRow) => row.columns[filtersOfMasked.find(({ index }) => isMasked(row.cells[index]))?.index ?? -1]
   return {
     ...bound,
     excludes,

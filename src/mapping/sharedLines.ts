@@ -1,4 +1,4 @@
-import type { MappedRecord, Reject, Row } from '../model/record.ts'
+import type { MappedRecord, Reject, SourceRow } from '../model/record.ts'
 
 /**
  * Detects rows on the line of another row, as in XML and JSON without line ends. A line number does not identify such a row, so the
@@ -10,7 +10,7 @@ export class SharedLines {
   #position = 0
 
   /** Registers a row; called for every row, in the order of the source. */
-  register(row: Row): void {
+  register(row: SourceRow): void {
     this.#position = row.line === this.#line ? this.#position + 1 : 1
     this.#line = row.line
   }
@@ -19,7 +19,7 @@ export class SharedLines {
    * Returns the reject of the row registered last. If another row has its line, adds the record's id, or its position in the line, to the
    * messages. `next`: the next row; undefined at the end.
    */
-  withRecordNamed(reject: Reject, kind: MappedRecord['kind'], next: Row | undefined): Reject {
+  withRecordNamed(reject: Reject, kind: MappedRecord['kind'], next: SourceRow | undefined): Reject {
     if (this.#position === 1 && next?.line !== reject.line) return reject
     // The key of a member is a digest that the user cannot find in the source.
     const record =

@@ -1,7 +1,7 @@
 /** Rows and the records they map to. The rules are in src/mapping/. */
 
 /** Row from a format reader: cells by column, in the order of the source, and its line. */
-export interface Row {
+export interface SourceRow {
   /** First line of the record in its file, from 1. For a query: the number of the row. */
   readonly line: number
   /** Column names. All rows of a table share one list. In JSON and XML, the rows of a batch share a list of all names so far. */

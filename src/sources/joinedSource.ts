@@ -10,7 +10,7 @@ import { findColumn } from '../mapping/fields.ts'
 import type { RecordCode } from '../mapping/rejectCodes.ts'
 import { trimText } from '../mapping/text.ts'
 import type { SourceDefinition, SourceJoin } from '../model/pipeline.ts'
-import type { Cell, Row } from '../model/record.ts'
+import type { Cell, SourceRow } from '../model/record.ts'
 import { shownAddress } from '../shownAddress.ts'
 import { hashOfBoth } from './hashSource.ts'
 import { withoutValidators, type OpenedSource, type SourceContext } from './openedSource.ts'
@@ -48,7 +48,7 @@ export async function openJoined(
   const file = await readJoinedFile(join, { ...rest, ...previousWithoutValidators(previous?.joined?.file) }, open)
   const source = await open(main, { ...rest, ...previousWithoutValidators(previous?.joined?.main) })
   const widen = createWidener(file, join)
-  async function* rows(): AsyncGenerator<readonly Row[]> {
+  async function* rows(): AsyncGenerator<readonly SourceRow[]> {
     for await (const batch of source.rows) yield batch.map(widen)
   }
   return {
@@ -155,12 +155,12 @@ class JoinedColumns {
       columns?.map((name, place) => find(name, this.#indexes[place])) ?? [...header.keys()].filter((index) => index !== this.#idIndex)
   }
 
-  idOf(row: Row): string | undefined {
+  idOf(row: SourceRow): string | undefined {
     const id = textOf(row.cells[this.#idIndex])
     return id === undefined ? undefined : copyOf(id)
   }
 
-  cellsOf(row: Row): readonly (Cell | undefined)[] {
+  cellsOf(row: SourceRow): readonly (Cell | undefined)[] {
     return this.#indexes.map((index) => {
       const cell = row.cells[index]
       return typeof cell === 'string' ? copyOf(cell) : cell?.map(copyOf)
@@ -194,7 +194,7 @@ interface WideHeader {
  * cell is empty. Otherwise the price of the main file could be sent. A row without a match gets the fault JOIN_ROW_MISSING. A row with
  * several different matches gets JOIN_ROW_CONFLICT.
  */
-function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Row) => Row {
+function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: SourceRow) => SourceRow {
   const headers = new Map<string, WideHeader>()
   let lastColumns: readonly string[] | undefined
   let lastHeader: WideHeader | undefined
@@ -240,7 +240,7 @@ function createWidener(file: JoinedFile, { sourceColumn }: SourceJoin): (row: Ro
 /** Maximum number of cached headers. Each row of JSON and XML may have its own columns. */
 const maxCachedHeaders = 512
 
-function faultOf(joined: null | undefined, field: string, hasColumn: boolean): NonNullable<Row['fault']> {
+function faultOf(joined: null | undefined, field: string, hasColumn: boolean): NonNullable<SourceRow['fault']> {
   const code: RecordCode = joined === null ? 'JOIN_ROW_CONFLICT' : 'JOIN_ROW_MISSING'
   const missing = hasColumn ? 'the joined file has no row of this id' : `the row has no column "${field}", by which the file is joined`
   return { code, message: joined === null ? 'the joined file has several rows of this id with different values' : missing, field }

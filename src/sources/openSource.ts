@@ -6,7 +6,7 @@ import { readLimits } from '../formats/limits.ts'
 import { openFormat } from '../formats/openFormat.ts'
 import type { SourceFacts } from '../formats/rows.ts'
 import type { SourceDefinition } from '../model/pipeline.ts'
-import type { Row } from '../model/record.ts'
+import type { SourceRow } from '../model/record.ts'
 import type { ByteStream } from './byteStream.ts'
 import { classifyCompleteness } from './completeness.ts'
 import { checkCredentialNames } from './credentials.ts'
@@ -88,7 +88,7 @@ async function openStream(stream: ByteStream, definition: SourceDefinition, cont
   const { format, encoding, compression } = opened.detected
   if (format !== 'xlsx' && encoding === 'utf-8' && compression === 'none') stream.reuseBuffers?.()
   let facts: SourceFacts | undefined
-  async function* rows(): AsyncGenerator<readonly Row[]> {
+  async function* rows(): AsyncGenerator<readonly SourceRow[]> {
     try {
       yield* opened.reader.rows
       const transport = await stream.end()

@@ -9,7 +9,7 @@ import { isPausedByCancellation } from '../destinations.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPushedByRun } from '../runs/queued.ts'
 import { mayImply } from '../impliedKeys.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 import { afterIsolation, erasurePhase, openStatuses, waitingReasons } from './states.ts'
 
@@ -206,7 +206,7 @@ export async function findOpenWork(db: Queryable, scope: BatchScope): Promise<Op
 }
 
 type BatchRow = BodyRow &
-  Row<
+  DbRow<
     'batch',
     | 'id'
     | 'plan_id'

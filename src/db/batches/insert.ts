@@ -4,7 +4,7 @@
 import type { Transaction } from '../database.ts'
 import { CopyWriter } from '../copyBinary.ts'
 import type { Queryable } from '../queryable.ts'
-import type { ColumnName, Row } from '../row.ts'
+import type { ColumnName, DbRow } from '../row.ts'
 import type { Operation } from '../../destinations/destination.ts'
 
 /** Batch of a plan that is not committed yet. */
@@ -44,7 +44,7 @@ const frozenBatchColumns = [
 
 /** Reserves the ids of `count` batches. */
 export async function reserveBatchIds(tx: Transaction, count: number): Promise<readonly number[]> {
-  const rows = await tx.query<Row<'batch', 'id'>>(
+  const rows = await tx.query<DbRow<'batch', 'id'>>(
     `select nextval(pg_get_serial_sequence('batch', 'id')) as id from generate_series(1, $1)`,
     [count],
   )
@@ -133,7 +133,7 @@ const followingColumns = (
 
 /** Inserts a batch at the end of its plan. Returns its id. The caller must have locked the plan. */
 export async function insertFollowing(tx: Queryable, batch: FollowingBatch): Promise<number> {
-  const [row] = await tx.query<Row<'batch', 'id'>>(
+  const [row] = await tx.query<DbRow<'batch', 'id'>>(
     `insert into batch (${followingColumns})
      select $1, $2, (select max(seq) + 1 from batch where plan_id = $1), $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
        case when $15::float8 > 0 then statement_timestamp() + $15::float8 * interval '1 millisecond' end, $16

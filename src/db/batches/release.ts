@@ -5,7 +5,7 @@ import { withinFence, type Fence } from '../fence.ts'
 import { mayImply } from '../impliedKeys.ts'
 import { storeKeysWhere } from '../remote/implied.ts'
 import { markLate } from '../remote/lateRequests.ts'
-import type { Row, Value } from '../row.ts'
+import type { DbRow, Value } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { isExpired, LeaseLost } from './lease.ts'
 import { erasurePhase, openStatuses, waitingReasons } from './states.ts'
@@ -50,7 +50,7 @@ export async function releaseBatch(
   const isOpen = release.to === 'open'
   const maybeApplied = 'maybeApplied' in release && release.maybeApplied
   const reason = release.to === 'settled' ? null : release.reason
-  const [row] = await tx.query<Row<'batch', 'status'>>(
+  const [row] = await tx.query<DbRow<'batch', 'status'>>(
     `update batch b set status = case when $3 <> 'open' then $3 when maybe_applied or $8 then 'ambiguous' else 'pending' end,
        maybe_applied = maybe_applied or $8, reason = case when $3 = 'open' and reason in ${waitingReasons} then reason else $4 end, lease_until = null, worker_id = null,
        next_attempt_at = case when $5::float8 > 0 then statement_timestamp() + $5::float8 * interval '1 millisecond' end,
@@ -79,7 +79,7 @@ export async function releaseBatch(
  */
 export async function recoverBatches(db: Database, endedWorkerIds: readonly string[], horizonMs: number, fence: Fence): Promise<number> {
   return db.transaction(async (tx) => {
-    const rows = await tx.query<Row<'batch', 'id'> & { begun: boolean }>(
+    const rows = await tx.query<DbRow<'batch', 'id'> & { begun: boolean }>(
       `with lost as (
          select b.id from batch b where b.status = 'in_flight' and (${isExpired('b.lease_until')} or b.worker_id = any($1)) and ${withinFence('b.destination_id', '$2', '$3')}
          for update skip locked),
@@ -189,7 +189,7 @@ export async function supersedeStaleBatches(tx: Queryable, plans: readonly strin
 export async function endAllBatches(tx: Queryable, destinationId: number): Promise<number> {
   await tx.execute(`update batch b set keys_stored = true where b.destination_id = $1 and ${mayImply('b')}`, [destinationId])
   const ended = `b.destination_id = $1 and b.status in ${openStatuses} and (b.status <> 'in_flight' or ${isExpired('b.lease_until')})`
-  const open = await tx.query<Row<'batch', 'id'>>(`select b.id from batch b where ${ended} for update`, [destinationId])
+  const open = await tx.query<DbRow<'batch', 'id'>>(`select b.id from batch b where ${ended} for update`, [destinationId])
   const noLease = `lease_until = null, worker_id = null, next_attempt_at = null`
   await tx.execute(supersedeSql(`reason = 'destination_removed', ${noLease} where ${ended}`), [destinationId])
   return open.length

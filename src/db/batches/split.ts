@@ -9,7 +9,7 @@ import { expandEntries } from '../entries/expand.ts'
 import { copyEntryPart, deleteEntry, moveEntries } from '../entries/outcomes.ts'
 import { entriesOf } from '../entries/read.ts'
 import type { Queryable } from '../queryable.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import type { ClaimedBatch } from './claim.ts'
 import { insertFollowing, lockEndOfPlan } from './insert.ts'
 import { endMerged } from './release.ts'
@@ -82,7 +82,7 @@ export async function halveSingleOperation(
   nexts: readonly [Omit<Part, 'ords'>, Omit<Part, 'ords'>],
 ): Promise<boolean> {
   await expandEntries(tx, [batch.id])
-  const [entry] = await tx.query<Row<'entry', 'ord' | 'record_key' | 'keys' | 'byte_offset' | 'byte_length' | 'expires_at'>>(
+  const [entry] = await tx.query<DbRow<'entry', 'ord' | 'record_key' | 'keys' | 'byte_offset' | 'byte_length' | 'expires_at'>>(
     'select ord, record_key, keys, byte_offset, byte_length, expires_at from entry where batch_id = $1',
     [batch.id],
   )
@@ -145,14 +145,14 @@ export async function mergeBatches(
 ): Promise<void> {
   await expandEntries(tx, ids)
   const [combined] = await tx.query<
-    Row<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'maybe_applied' | 'expires_at'> & { readonly bytes: number }
+    DbRow<'batch', 'plan_id' | 'destination_id' | 'phase' | 'operation' | 'maybe_applied' | 'expires_at'> & { readonly bytes: number }
   >(
     `select min(plan_id) as plan_id, min(destination_id) as destination_id, min(phase) as phase, min(operation) as operation, bool_or(maybe_applied) as maybe_applied, min(expires_at) as expires_at,
        max(length(body)) as bytes
      from batch where id = any($1::bigint[])`,
     [ids],
   )
-  const rows = await tx.query<Row<'entry', 'batch_id' | 'ord' | 'users'> & { readonly bytes: Buffer }>(
+  const rows = await tx.query<DbRow<'entry', 'batch_id' | 'ord' | 'users'> & { readonly bytes: Buffer }>(
     `select e.batch_id, e.ord, substring(b.body from e.byte_offset + 1 for e.byte_length) as bytes, e.users
      from batch b join entry e on e.batch_id = b.id where b.id = any($1::bigint[]) order by array_position($1::bigint[], b.id), e.ord`,
     [ids],
@@ -189,14 +189,14 @@ export async function mergeBatches(
 
 /** Returns the places of the entries that are still in the batch, ascending. `where`: SQL condition on the entry `e`. */
 export async function remainingOrds(tx: Queryable, batchId: number, where = 'true'): Promise<number[]> {
-  const rows = await tx.query<Row<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e where ${where} order by e.ord`, [
+  const rows = await tx.query<DbRow<'entry', 'ord'>>(`select e.ord from ${entriesOf('$1::bigint')} e where ${where} order by e.ord`, [
     batchId,
   ])
   return rows.map((row) => row.ord)
 }
 
 async function readSlices(tx: Queryable, batch: ClaimedBatch): Promise<Map<number, Slice>> {
-  const rows = await tx.query<Row<'entry', 'ord' | 'byte_offset' | 'byte_length' | 'users' | 'expires_at'>>(
+  const rows = await tx.query<DbRow<'entry', 'ord' | 'byte_offset' | 'byte_length' | 'users' | 'expires_at'>>(
     'select ord, byte_offset, byte_length, users, expires_at from entry where batch_id = $1 order by ord',
     [batch.id],
   )

@@ -4,7 +4,7 @@ import { openStatuses } from '../batches/states.ts'
 import type { Database, Queryable } from '../database.ts'
 import { isOfLoad } from '../impliedKeys.ts'
 import { dropOutdatedKeys, eraseImpliedKeys } from '../impliedKeyIndex.ts'
-import type { Row, Value } from '../row.ts'
+import type { DbRow, Value } from '../row.ts'
 import { lastDeletingPlans, outstandingRefreshes } from '../plans.ts'
 import { entryOutcome, keysOfRow, usersOf } from './read.ts'
 import { destinationTypes } from '../../destinations/index.ts'
@@ -61,13 +61,13 @@ export async function dropOldEntries(db: Database): Promise<number> {
       `select from destination where id in (select o.destination_id from batch o where o.id in (${expiredBatches})) order by id for update`,
     )
     const compactRows = await tx.query<
-      Row<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
+      DbRow<'batch_entries', 'destination_id'> & { n: number; of_load: boolean; deleted: Value<'batch_entries', 'keys'> | null }
     >(
       `delete from batch_entries ea using batch b where b.id = ea.batch_id and ea.batch_id in (${expiredBatches})
        returning ea.destination_id, cardinality(ea.record_keys) as n, ${isOfLoad('b')} as of_load,
          case when b.operation = 'delete' and ${hasIndex('ea')} then (select array_agg(k.key) from (${keysOfRow('ea')}) k) end as deleted`,
     )
-    const rows = await tx.query<Row<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
+    const rows = await tx.query<DbRow<'entry', 'destination_id'> & { n: number; deleted: Value<'entry', 'keys'> | null }>(
       `with dropped as (delete from entry where batch_id in (${expiredBatches}) returning destination_id, change, keys)
        select g.destination_id, count(*)::int as n, case when ${hasIndex('g')} then (
          select array_agg(k.key) from dropped d cross join lateral unnest(d.keys) as k (key)

@@ -2,7 +2,7 @@
 import { storeBody } from '../batches/bodies.ts'
 import type { Queryable } from '../queryable.ts'
 import { storeKeysOfBatches } from '../remote/implied.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import { bodyColumns, bodyOf, entryColumns, expanded, type BodyRow } from './read.ts'
 
 /**
@@ -11,7 +11,7 @@ import { bodyColumns, bodyOf, entryColumns, expanded, type BodyRow } from './rea
  */
 export async function expandEntries(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
   await storeKeysOfBatches(tx, batchIds)
-  const rows = await tx.query<Row<'batch', 'id'> & BodyRow>(
+  const rows = await tx.query<DbRow<'batch', 'id'> & BodyRow>(
     `select b.id, ${bodyColumns} from batch b
      where b.id = any($1::bigint[]) and b.body is null and b.id in (select ea.batch_id from batch_entries ea where ea.template is not null)`,
     [batchIds],

@@ -5,7 +5,7 @@
  */
 import { identifierBytes } from '../../model/record.ts'
 import { fillTemplate } from '../bodyTemplate.ts'
-import type { ColumnName, Row } from '../row.ts'
+import type { ColumnName, DbRow } from '../row.ts'
 
 /** Returns SQL of an array of the keys that are concatenated in `joined`, SQL of a bytea. */
 const keysIn = (joined: string) =>
@@ -135,8 +135,8 @@ export const bodyColumns = `convert_from(b.body, 'UTF8') as body, b.body_sha256,
    case when b.body is null then (select ${joinedKeys} from batch_entries ea where ea.batch_id = b.id) end as keys`
 
 /** Columns of `bodyColumns`. */
-export type BodyRow = Row<'batch', 'body_sha256'> &
-  Row<'batch_entries', 'template'> & {
+export type BodyRow = DbRow<'batch', 'body_sha256'> &
+  DbRow<'batch_entries', 'template'> & {
     /**
      * Body as text. Null if a template is stored, or if the body was removed. A bytea would be transferred as hex, which is twice as long
      * and must be decoded.

@@ -10,7 +10,7 @@ import { hasImplied, implyingBatch, isOfLoad, mayImply, nextKeyOf, plainTimes, r
 import { dropImpliedKeys } from '../impliedKeyIndex.ts'
 import type { Queryable } from '../queryable.ts'
 import { endImplying } from '../records.ts'
-import type { ColumnName, Row } from '../row.ts'
+import type { ColumnName, DbRow } from '../row.ts'
 
 const columns = (
   [
@@ -63,7 +63,7 @@ const insertSql = (records: string, { refCount, suppressed, desired, joins }: St
 /** Stores the implied keys of records. If the batch of a record is not settled, stores all implied keys of this batch. Safe to repeat. */
 export async function storeKeysOf(tx: Queryable, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
-  const open = await tx.query<Row<'batch', 'id'>>(
+  const open = await tx.query<DbRow<'batch', 'id'>>(
     `select distinct b.id from record r cross join ${implyingBatch('r')} b
      where r.destination_id = $1 and r.key = any($2::bytea[]) and ${recordMayImply('r')} and not b.settled`,
     [destinationId, records],
@@ -92,7 +92,7 @@ export async function storeKeysOfBatches(tx: Queryable, batchIds: readonly (numb
 }
 
 async function storePortion(tx: Queryable, batchIds: readonly (number | string)[]): Promise<void> {
-  const locked = await tx.query<Row<'batch', 'id'>>(
+  const locked = await tx.query<DbRow<'batch', 'id'>>(
     `select id from batch b where id = any($1::bigint[]) and ${mayImply('b')} order by id for update`,
     [batchIds],
   )
@@ -115,7 +115,7 @@ async function storePortion(tx: Queryable, batchIds: readonly (number | string)[
 
 /** Stores the implied keys of all open batches of a destination. These keys are not confirmed, so they are added to the changed keys. */
 export async function storeOpenKeys(tx: Queryable, destinationId: number, changed: ChangedKeys): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id' | 'user_count'>>(
+  const rows = await tx.query<DbRow<'batch', 'id' | 'user_count'>>(
     `select id, user_count from batch b where destination_id = $1 and status in ${openStatuses} and ${mayImply('b')} order by id for update`,
     [destinationId],
   )
@@ -137,7 +137,7 @@ export async function storeEndingKeys(tx: Queryable, destinationId: number, due:
 
 /** Stores all implied keys of the batches `b` that meet the SQL condition `where`. `values`: its parameters. */
 export async function storeKeysWhere(tx: Queryable, where: string, values: readonly unknown[]): Promise<void> {
-  const rows = await tx.query<Row<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')} order by id`, values)
+  const rows = await tx.query<DbRow<'batch', 'id'>>(`select id from batch b where ${where} and ${mayImply('b')} order by id`, values)
   const batchIds = rows.map(({ id }) => id)
   await storeKeysOfBatches(tx, batchIds)
 }

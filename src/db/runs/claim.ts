@@ -8,7 +8,7 @@ import { adoptDestination, type DestinationKey } from '../destinations.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
 import { isForAnyWorker } from './queued.ts'
-import type { Present, Row } from '../row.ts'
+import type { Present, DbRow } from '../row.ts'
 import { readOptions, type RunOptions } from './columns.ts'
 import type { RunTrigger } from '../../model/report.ts'
 import { errorCode } from '../../unknownValue.ts'
@@ -34,7 +34,7 @@ export async function findUnclaimedRuns(
   fence: Fence,
   { waitedMs, maxRuns }: { readonly waitedMs: number; readonly maxRuns: number },
 ): Promise<readonly number[]> {
-  const rows = await db.query<Row<'run', 'id'>>(
+  const rows = await db.query<DbRow<'run', 'id'>>(
     `select q.id from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and q.created_at < statement_timestamp() - $1 * interval '1 millisecond'
        and ${withinFence('q.destination_id', '$2', '$3')} and not ${isPaused('q')}
@@ -50,7 +50,7 @@ export async function findUnclaimedRuns(
 /** Skips those of the runs that are still queued, because no worker has the version of their pipeline. Returns the ids of skipped runs. */
 export async function skipUnclaimedRuns(db: Queryable, runIds: readonly number[]): Promise<readonly number[]> {
   if (runIds.length === 0) return []
-  const rows = await db.query<Row<'run', 'id'>>(
+  const rows = await db.query<DbRow<'run', 'id'>>(
     `update run set status = 'skipped', started_at = created_at, finished_at = statement_timestamp(),
        error = jsonb_build_object('code', 'RUN_UNCLAIMED', 'where', pipeline,
          'message', 'no running worker has the requested version of ' || pipeline || '. Nothing was sent.',
@@ -94,7 +94,7 @@ async function claimInTransaction(
   runId: number,
   { fence, pipeline, ...claim }: RunClaim,
 ): Promise<ClaimedRun | 'not_claimable'> {
-  const [queued] = await tx.query<Present<Row<'run', 'destination_id'>>>(
+  const [queued] = await tx.query<Present<DbRow<'run', 'destination_id'>>>(
     `select r.destination_id from run r join destination d on d.id = r.destination_id
      where r.id = $1 and r.status = 'queued' and coalesce(r.definition = $2, true) and d.service = $3
        and ($2::text is null or (d.kind, d.account_id, d.target_id) = ($4, $5, $6))`,
@@ -103,7 +103,7 @@ async function claimInTransaction(
   if (queued === undefined) return 'not_claimable'
   await adoptDestination(tx, queued.destination_id, fence)
   const [row] = await tx.query<
-    Row<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<Row<'run', 'destination_id' | 'started_at'>>
+    DbRow<'run', 'id' | 'pipeline' | 'epoch' | 'rerun_of' | 'trigger' | 'options'> & Present<DbRow<'run', 'destination_id' | 'started_at'>>
   >(
     // `for key share` waits for a takeover, and for a plan that has locked the row. It does not wait for answers, which only update the
     // row.
@@ -148,7 +148,7 @@ export async function recoverRuns(
   endedWorkerIds: readonly string[],
   fence: Fence,
 ): Promise<readonly { readonly id: number; readonly destinationId: number | null }[]> {
-  const rows = await db.query<Row<'run', 'id' | 'destination_id'>>(
+  const rows = await db.query<DbRow<'run', 'id' | 'destination_id'>>(
     `update run set status = 'failed', finished_at = statement_timestamp(), lease_until = null, progress = null,
        -- The hint is that of repeatingCommand (reports/nextCommands.ts).
        error = jsonb_build_object('code', 'RUN_INTERRUPTED', 'where', null, 'hint',

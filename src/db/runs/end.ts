@@ -4,7 +4,7 @@ import type { Database } from '../database.ts'
 import { hasRows, type Queryable } from '../queryable.ts'
 import { pauseDestination } from '../destinations.ts'
 import { jsonOrNull } from '../jsonColumn.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import { noCounts } from '../../model/report.ts'
 import type { ClaimedRun } from './claim.ts'
 
@@ -30,7 +30,7 @@ export async function cancelRun(
   by: { readonly actor: string; readonly reason?: string },
 ): Promise<Cancellation | undefined> {
   const requested = await db.transaction(async (tx) => {
-    const [run] = await tx.query<Row<'run', 'status' | 'trigger' | 'destination_id' | 'pipeline'>>(
+    const [run] = await tx.query<DbRow<'run', 'status' | 'trigger' | 'destination_id' | 'pipeline'>>(
       'select status, trigger, destination_id, pipeline from run where id = $1 for update',
       [runId],
     )
@@ -74,7 +74,7 @@ export async function isCancelRequested(db: Queryable, run: Pick<ClaimedRun, 'id
  * destination. Returns the ids of the deleted runs.
  */
 export async function deleteRuns(tx: Queryable, days: number): Promise<readonly number[]> {
-  const rows = await tx.query<Row<'run', 'id'>>(
+  const rows = await tx.query<DbRow<'run', 'id'>>(
     `delete from run r
      where r.finished_at < statement_timestamp() - $1 * interval '1 day' and not exists (select from plan p where p.run_id = r.id)
        and not exists (select from plan p where p.id = r.plan_id)

@@ -1,7 +1,7 @@
 /** Finds the queued run that a request over HTTP joins, and stores the run of each `Idempotency-Key`. */
 import { hash } from 'node:crypto'
 import type { Queryable } from '../database.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import { isForAnyWorker } from './queued.ts'
 
 /** Pipeline of a destination. Pipelines of two environments may have the same name, and then have two destinations. */
@@ -21,7 +21,7 @@ export async function queuedRunOf(
   { destinationId, pipeline }: RequestedPipeline,
   version: string,
 ): Promise<number | undefined> {
-  const [row] = await db.query<Row<'run', 'id'>>(
+  const [row] = await db.query<DbRow<'run', 'id'>>(
     `select id from run where status = 'queued' and destination_id = $1 and pipeline = $2 and trigger in ('manual', 'schedule')
        and coalesce(definition = $3, true) and not options ? 'failedOnly' and ${isForAnyWorker('run')} order by id limit 1 for update`,
     [destinationId, pipeline, version],
@@ -31,7 +31,7 @@ export async function queuedRunOf(
 
 /** Returns the id of the running run for which the deletes of the plan were approved; undefined if there is none. */
 export async function approvedRunOf(db: Queryable, destinationId: number, planId: string): Promise<number | undefined> {
-  const [row] = await db.query<Row<'run', 'id'>>(
+  const [row] = await db.query<DbRow<'run', 'id'>>(
     `select r.id from run r join audit a on a.run_id = r.id
      where r.status = 'running' and r.destination_id = $1 and a.plan_id = $2 and a.what = 'deletes.approved' limit 1`,
     [destinationId, planId],
@@ -48,7 +48,7 @@ export async function findRequest(
   requested: RequestedPipeline,
   key: string,
 ): Promise<{ readonly runId: number; readonly options: string | null } | undefined> {
-  const [row] = await db.query<Row<'run_request', 'run_id' | 'options'>>(
+  const [row] = await db.query<DbRow<'run_request', 'run_id' | 'options'>>(
     `select q.run_id, q.options from run_request q where q.key = $1
        or (q.key = $2 and exists (select from run r where r.id = q.run_id and r.destination_id = $3))
      order by q.key = $1 desc limit 1`,

@@ -1,6 +1,6 @@
 /** Finds queued runs, and plans that several processes may push. */
 import { hasRows, type Queryable } from '../queryable.ts'
-import type { Present, Row } from '../row.ts'
+import type { Present, DbRow } from '../row.ts'
 import { clusterOf, isSyncedHere } from '../databaseIdentity.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { isPaused } from '../pauses.ts'
@@ -19,7 +19,7 @@ export interface OpenRun {
  * version of the pipeline: no worker with `version` can claim them. If `version` is undefined, leaves out none.
  */
 export async function openRuns(db: Queryable, destinationId: number, version: string | undefined): Promise<readonly OpenRun[]> {
-  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running'; for_any_worker: boolean }>(
+  const rows = await db.query<DbRow<'run', 'id' | 'pipeline'> & { status: 'queued' | 'running'; for_any_worker: boolean }>(
     `select id, status, pipeline, ${isForAnyWorker('run')} as for_any_worker from run where destination_id = $1 and status in ('queued', 'running')
        and not coalesce(status = 'queued' and trigger in ('manual', 'rerun') and definition <> $2, false) order by id`,
     [destinationId, version ?? null],
@@ -58,7 +58,7 @@ export async function findQueuedRuns(
   fence: Fence,
   options: { readonly destinationId?: number; readonly runId?: number; readonly pipelines?: readonly string[] } = {},
 ): Promise<readonly QueuedRun[]> {
-  const rows = await db.query<Row<'run', 'id' | 'pipeline'> & Present<Row<'run', 'destination_id'>>>(
+  const rows = await db.query<DbRow<'run', 'id' | 'pipeline'> & Present<DbRow<'run', 'destination_id'>>>(
     `select q.id, q.destination_id, q.pipeline from run q
      where q.status = 'queued' and q.trigger not in ('plan', 'apply') and ($1::int is null or q.destination_id = $1)
        and (${isForAnyWorker('q')} or q.id = $2)
@@ -87,7 +87,7 @@ export const isPushedByRun = `exists (select from run r where (r.id = p.run_id o
  * batch of it can be sent now.
  */
 export async function findSharedPlans(db: Queryable, fence: Fence): Promise<readonly string[]> {
-  const rows = await db.query<Row<'plan', 'id'>>(
+  const rows = await db.query<DbRow<'plan', 'id'>>(
     `select p.id from plan p
      where p.status = 'applying' and ${isPushedByRun} and ${withinFence('p.destination_id', '$1', '$2')} and exists (
        select from batch b where b.plan_id = p.id and b.status in ('pending', 'ambiguous') and (b.next_attempt_at is null or b.next_attempt_at <= statement_timestamp()))

@@ -2,7 +2,7 @@
 import type { Queryable } from '../database.ts'
 import { withinFence, type Fence } from '../fence.ts'
 import { notify } from '../notifications.ts'
-import type { Row } from '../row.ts'
+import type { DbRow } from '../row.ts'
 import type { RunOptions } from './columns.ts'
 import type { RunTrigger } from '../../model/report.ts'
 import type { ClaimedRun } from './claim.ts'
@@ -41,7 +41,7 @@ export async function requestRun(
     readonly options?: RunOptions
   },
 ): Promise<number | undefined> {
-  const rows = await db.query<Row<'run', 'id'>>(
+  const rows = await db.query<DbRow<'run', 'id'>>(
     `insert into run (pipeline, destination_id, trigger, status, scheduled_for, rerun_of, options, definition)
      values ($1, $2, $3, 'queued', $4, $5, $6, $7) on conflict (destination_id, pipeline, scheduled_for) do nothing returning id`,
     [
@@ -70,7 +70,7 @@ export async function requestRun(
  *   their reruns do not count.
  */
 export async function repeatRun(tx: Queryable, interruptedRunId: number): Promise<void> {
-  const [row] = await tx.query<Row<'run', 'id'>>(
+  const [row] = await tx.query<DbRow<'run', 'id'>>(
     `insert into run (pipeline, destination_id, trigger, status, rerun_of, options)
      select r.pipeline, r.destination_id, 'rerun', 'queued', r.id, r.options - 'approveDeletes' || '{"anyWorker": true}' from run r
      where r.id = $1 and r.trigger = 'schedule' and r.cancel_requested_at is null and not exists (

@@ -1,4 +1,4 @@
-import type { Row, RowFault, RowWarning } from '../../model/record.ts'
+import type { SourceRow, RowFault, RowWarning } from '../../model/record.ts'
 import { CsvSplitter } from './csvSplitter.ts'
 import { describeDelimiter, fieldsOf, relaxedFieldsOf, type CsvDialect } from './csvDialect.ts'
 import { RowCounts, type RowFaultCode } from '../rowCounts.ts'
@@ -56,11 +56,11 @@ class CsvReader {
     this.#trailerOf = context.trailer === undefined ? undefined : trailerReader(context.trailer)
   }
 
-  async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
+  async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly SourceRow[]> {
     const { delimiter, quote, header, headerLine } = this.#dialect
     // The shape has all facts that decide whether a well-formed record is data, and how the record is split.
     this.#context.gate?.beginShape(JSON.stringify([delimiter, quote, header, headerLine > 0, this.#context.trailer]))
-    let rows: Row[] = []
+    let rows: SourceRow[] = []
     for await (const batch of splitRecords(chunks, this.#splitter)) {
       for (let i = 0; i < batch.count; i++) {
         const row = this.#row(batch, i)
@@ -92,7 +92,7 @@ class CsvReader {
   }
 
   /** Returns the row of a record; undefined if the record is not data. */
-  #row(batch: RecordBatch, index: number): Row | undefined {
+  #row(batch: RecordBatch, index: number): SourceRow | undefined {
     const line = batch.lineOf(index)
     if (line <= this.#dialect.skipThroughLine) return undefined
     if (this.#trailerOf !== undefined && this.#takeTrailer(batch, index, line)) return undefined
@@ -126,7 +126,7 @@ class CsvReader {
   }
 
   /** Returns the fields of the columns that have a name. */
-  #namedCells(fields: readonly string[]): Row['cells'] {
+  #namedCells(fields: readonly string[]): SourceRow['cells'] {
     return this.#namedIndexes === undefined ? fields : this.#namedIndexes.map((at) => fields[at])
   }
 

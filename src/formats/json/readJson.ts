@@ -1,4 +1,4 @@
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { ColumnRegistry, unnamed, type ParsedRow } from '../columnRegistry.ts'
 import { RowCounts } from '../rowCounts.ts'
 import { fileError } from '../fileError.ts'
@@ -23,7 +23,7 @@ import { trailerReader } from '../trailerRow.ts'
 export function readJsonLines(chunks: AsyncIterable<Buffer>, context: FormatContext): FormatReader {
   const splitter = new JsonLinesSplitter(context.name, context.limits)
   const reader = new JsonReader(context)
-  async function* rows(): AsyncGenerator<readonly Row[]> {
+  async function* rows(): AsyncGenerator<readonly SourceRow[]> {
     reader.begin()
     for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
     const rest = splitter.end()
@@ -53,7 +53,7 @@ export function readJsonArray(chunks: AsyncIterable<Buffer>, context: FormatCont
   const around = place === undefined ? undefined : new JsonSurroundings(context.name, context.limits, place)
   const splitter = new JsonArraySplitter(context.name, context.limits, around)
   const reader = new JsonReader(context)
-  async function* rows(): AsyncGenerator<readonly Row[]> {
+  async function* rows(): AsyncGenerator<readonly SourceRow[]> {
     reader.begin(place?.path)
     for await (const chunk of chunks) yield* reader.batches(splitter.push(chunk))
     splitter.end()
@@ -85,7 +85,7 @@ class JsonReader {
   }
 
   /** Yields the rows of a batch of records, at most `rowsPerBatch` at a time. */
-  *batches(batch: RecordBatch): Generator<readonly Row[]> {
+  *batches(batch: RecordBatch): Generator<readonly SourceRow[]> {
     for (let from = 0; from < batch.count; from += rowsPerBatch) {
       const rows: ParsedRow[] = []
       for (let i = from; i < Math.min(batch.count, from + rowsPerBatch); i++) {

@@ -1,4 +1,4 @@
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import type { ByteQueue } from '../byteQueue.ts'
 import { RowCounts } from '../rowCounts.ts'
 import { fileError, recordTooLargeError } from '../fileError.ts'
@@ -54,14 +54,14 @@ export async function openWorkbook(
   const namedIndexes = header.header.flatMap((column, index) => (column === '' ? [] : [index]))
   const counts = new RowCounts(name, limits)
   const width = header.header.length
-  const toRow = (record: SampleRecord): Row => {
+  const toRow = (record: SampleRecord): SourceRow => {
     counts.countRow()
     const row = { line: record.line, columns, cells: namedIndexes.map((at) => record.fields[at] ?? '') }
     if (record.fields.length <= width) return row
     counts.countFault(record.line)
     return { ...row, fault: { code: 'ROW_RAGGED', message: `the row has ${record.fields.length} cells, the header ${width}` } }
   }
-  async function* rows(): AsyncGenerator<readonly Row[]> {
+  async function* rows(): AsyncGenerator<readonly SourceRow[]> {
     let batch = sample.filter((record) => record.line > header.skipThroughLine).map(toRow)
     for await (const more of records) {
       if (batch.length >= rowsPerBatch) {

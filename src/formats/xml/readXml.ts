@@ -1,6 +1,6 @@
 import { SaxesParser, type SaxesTagNS } from 'saxes'
 import type { SourceDefinition } from '../../model/pipeline.ts'
-import type { Row, RowWarning } from '../../model/record.ts'
+import type { SourceRow, RowWarning } from '../../model/record.ts'
 import { ColumnRegistry, unnamed, type ParsedRow } from '../columnRegistry.ts'
 import { fileError, type SourceSettings } from '../fileError.ts'
 import type { FormatContext, FormatEnd, FormatReader } from '../formatReader.ts'
@@ -68,7 +68,7 @@ class XmlReader {
     })
   }
 
-  async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly Row[]> {
+  async *read(chunks: AsyncIterable<Buffer>): AsyncGenerator<readonly SourceRow[]> {
     this.#columns.add(this.#context.gate?.columns ?? [])
     for await (const batch of splitRecords(chunks, this.#splitter)) {
       for (let from = 0, to = 0; from < batch.count; from = to) {
@@ -120,7 +120,7 @@ class XmlReader {
   }
 
   /** Returns the rows of the items from index `from` to below `to`, without those that the gate knows. */
-  #rows(batch: RecordBatch, from: number, to: number, items: FeedItemReader | XmlRecordReader): readonly Row[] {
+  #rows(batch: RecordBatch, from: number, to: number, items: FeedItemReader | XmlRecordReader): readonly SourceRow[] {
     const rows: ParsedRow[] = []
     for (let i = from; i < to; i++) {
       const line = batch.lineOf(i)
@@ -153,7 +153,7 @@ class XmlReader {
   }
 
   /** Returns the cells of an item. @throws RunError FILE_MALFORMED, with the place of the fault if it is found */
-  #cells(text: string, line: number, items: FeedItemReader | XmlRecordReader): Row['cells'] {
+  #cells(text: string, line: number, items: FeedItemReader | XmlRecordReader): SourceRow['cells'] {
     try {
       return items.read(text)
     } catch (error) {

@@ -1,6 +1,6 @@
 /** Binds tests of consent and removal to columns, and applies them to cells (docs/guarantees.md#a-no-is-never-sent). */
 import type { ConsentTest } from '../../model/pipeline.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { allTexts, findColumn } from '../fields.ts'
 import { parseInstant } from '../instant.ts'
 import { comparableText, foldedText, trimText } from '../text.ts'
@@ -64,7 +64,7 @@ export function partsOf(text: string): readonly string[] {
  * Returns true if the row passes the test. A missing cell counts as empty, because JSON and XML omit empty values. If a cell has several
  * texts (repeated elements, lists of JSON), all must pass, because one of them may mean no.
  */
-export function passesTest(row: Row, { index, passes }: BoundTest): boolean {
+export function passesTest(row: SourceRow, { index, passes }: BoundTest): boolean {
   return allTexts(row.cells[index]).every((text) => passes(trimText(text)))
 }
 

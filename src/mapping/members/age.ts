@@ -3,7 +3,7 @@
  * case 132).
  */
 import { allTexts, normalizeHeader } from '../fields.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { foldedText, trimText } from '../text.ts'
 import { nameWords } from '../consent/columnName.ts'
 import { withAsciiDigits } from '../identifiers/phone.ts'
@@ -118,7 +118,7 @@ function kindBelowPath(column: string): BoundAge['kind'] | undefined {
  * - six or eight digits with a year at their start or end (`16062013`)
  * - a year of `yearOfEra`
  */
-export function isChild(row: Row, { index, kind, latestBirth }: BoundAge): boolean {
+export function isChild(row: SourceRow, { index, kind, latestBirth }: BoundAge): boolean {
   return allTexts(row.cells[index]).some((cell) => {
     // Spreadsheets write `'` before a text. `foldedText` would change `12½` to `121⁄2`.
     const text = withAsciiDigits(foldedText(trimText(cell).replace(/^['\u2019]|[\u00bc-\u00be]/g, '')))

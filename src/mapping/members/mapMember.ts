@@ -5,7 +5,7 @@
 import { firstText } from '../fields.ts'
 import { isPlaceholder } from '../identifiers/placeholders.ts'
 import { parseInstant } from '../instant.ts'
-import type { Cell, Mapped, MemberRecord, PackedIdentifier, Reject, Row, Warning } from '../../model/record.ts'
+import type { Cell, Mapped, MemberRecord, PackedIdentifier, Reject, SourceRow, Warning } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
@@ -22,7 +22,7 @@ import { isChild } from './age.ts'
  *
  * @throws {TransformError} if a transform of the key or of `expires_at` fails, unless the row adds a person to such a list
  */
-export function mapMember(row: Row, binding: MemberBinding): Mapped {
+export function mapMember(row: SourceRow, binding: MemberBinding): Mapped {
   const isPermitted = mayBeSent(row, binding)
   const identifiers = new RowIdentifiers(row, binding, isPermitted)
   const leavesList = binding.remove.length > 0 && binding.remove.every((test) => passesTest(row, test))
@@ -74,7 +74,7 @@ export function mapMember(row: Row, binding: MemberBinding): Mapped {
  * A row without a match in the joined file lacks the cells of that file. A missing cell is not a no, so tests of these columns do not
  * apply. If the row has several different matches, it opts out the identifiers that any of them would opt out.
  */
-export function identifiersOptedOut(row: Row, binding: MemberBinding): readonly PackedIdentifier[] {
+export function identifiersOptedOut(row: SourceRow, binding: MemberBinding): readonly PackedIdentifier[] {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined !== undefined && variants !== undefined)
     return variants.flatMap((variant) => identifiersOptedOut(withCells(row, unjoined, variant), binding))
@@ -91,7 +91,7 @@ function withoutTestsOfColumns(indexes: readonly number[], binding: MemberBindin
 }
 
 /** Returns the row without its fault, with `cells` at these indexes. */
-function withCells(row: Row, indexes: readonly number[], cells: readonly (Cell | undefined)[]): Row {
+function withCells(row: SourceRow, indexes: readonly number[], cells: readonly (Cell | undefined)[]): SourceRow {
   const { fault: _, ...readable } = row
   const all = [...row.cells]
   indexes.forEach((index, at) => (all[index] = cells[at]))
@@ -99,7 +99,7 @@ function withCells(row: Row, indexes: readonly number[], cells: readonly (Cell |
 }
 
 /** Returns the reject with all `faults`; `more` has all but the first. */
-function rejectOf(row: Row, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
+function rejectOf(row: SourceRow, key: Uint8Array | undefined, faults: readonly IdentifierFault[], warnings: readonly Warning[]): Mapped {
   const [first, ...more] = faults.map(({ code, field, message }) => ({ code, field, message: `${field} ${message}`, hint: hintOf(code) }))
   if (first === undefined) throw new Error('a reject needs a fault')
   const isMisplaced = faults[0]?.isMisplaced
@@ -161,12 +161,12 @@ function timeFaults(
  *
  * @throws {TransformError} if a transform of the key fails
  */
-export function keyOfRejectedRow(row: Row, binding: MemberBinding): Uint8Array | undefined {
+export function keyOfRejectedRow(row: SourceRow, binding: MemberBinding): Uint8Array | undefined {
   return unjoinedRowOptsOut(row, binding) ? undefined : new RowIdentifiers(row, binding).key()
 }
 
 /** Returns true if a row with a fault of `join:` opts out. Of several matches in the joined file, one that opts out is enough. */
-function unjoinedRowOptsOut(row: Row, binding: MemberBinding): boolean {
+function unjoinedRowOptsOut(row: SourceRow, binding: MemberBinding): boolean {
   const { unjoined, variants } = row.fault ?? {}
   if (unjoined === undefined) return false
   if (variants !== undefined) return variants.some((variant) => !mayBeSent(withCells(row, unjoined, variant), binding))
@@ -177,7 +177,7 @@ function unjoinedRowOptsOut(row: Row, binding: MemberBinding): boolean {
  * Returns `effective_at` in milliseconds since 1970; undefined without a value. Adds a warning if the cell cannot be read or its transform
  * fails.
  */
-function effectiveAtOf(row: Row, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
+function effectiveAtOf(row: SourceRow, { effectiveAt }: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   if (effectiveAt === undefined) return undefined
   let text: string
   try {
@@ -208,7 +208,7 @@ function keyForList(identifiers: RowIdentifiers): Uint8Array | undefined {
  * Returns `expires_at` of a row that adds a person to a do-not-reach list. If the cell cannot be read, adds a warning and returns
  * undefined. Without an end, the person stays on the list while the row is in the source.
  */
-function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
+function endForList(row: SourceRow, binding: MemberBinding, identifiers: RowIdentifiers): number | undefined {
   try {
     const endMs = expiresAtOf(row, binding)
     if (endMs !== null) return endMs
@@ -226,7 +226,7 @@ function endForList(row: Row, binding: MemberBinding, identifiers: RowIdentifier
  *
  * @throws {TransformError} if a transform of `expires_at` fails
  */
-function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): number | undefined | null {
+function expiresAtOf(row: SourceRow, { expiresAt, latestEndMs }: MemberBinding): number | undefined | null {
   if (expiresAt === undefined) return undefined
   const text = trimText(firstText(expiresAt.read(row)) ?? '')
   if (isPlaceholder(text)) return undefined
@@ -236,6 +236,6 @@ function expiresAtOf(row: Row, { expiresAt, latestEndMs }: MemberBinding): numbe
 }
 
 /** Returns false for a row without consent, and for a child. */
-function mayBeSent(row: Row, { consent, ages }: Pick<MemberBinding, 'consent' | 'ages'>): boolean {
+function mayBeSent(row: SourceRow, { consent, ages }: Pick<MemberBinding, 'consent' | 'ages'>): boolean {
   return consent.every((test) => passesTest(row, test)) && !ages.some((age) => isChild(row, age))
 }

@@ -1,6 +1,6 @@
 /** Finds cells of a corrected rejects file that decide who is sent, and that the user did not fill in again. */
 import { allTexts, firstText } from '../fields.ts'
-import type { Cell, Row } from '../../model/record.ts'
+import type { Cell, SourceRow } from '../../model/record.ts'
 import { hasMask } from '../redactPersonalData.ts'
 import { TransformError } from '../transforms.ts'
 import type { MemberBinding } from './memberBinding.ts'
@@ -9,7 +9,7 @@ import type { MemberBinding } from './memberBinding.ts'
  * Returns the first column of a test or of ages whose cell is masked, or else `key` for a masked key. Undefined if there is none. The
  * hidden value could fail a test of `not_values:`, or be the age of a child.
  */
-export function maskedField(row: Row, { key, consent, consentByType, ages }: MemberBinding): string | undefined {
+export function maskedField(row: SourceRow, { key, consent, consentByType, ages }: MemberBinding): string | undefined {
   const decisive = [...consent, ...consentByType, ...ages].find(({ index }) => isMasked(row.cells[index]))
   if (decisive !== undefined) return row.columns[decisive.index]
   try {

@@ -3,7 +3,7 @@ import { countryCode } from '../identifiers/country.ts'
 import { hasNumberingPlan } from '../identifiers/phoneFast.ts'
 import { parseInstant } from '../instant.ts'
 import { maskIdentifier, maskText, maskUnknown } from '../redactPersonalData.ts'
-import type { IdentifierType, Row } from '../../model/record.ts'
+import type { IdentifierType, SourceRow } from '../../model/record.ts'
 import { comparableText, foldedText, trimText } from '../text.ts'
 import type { MemberBinding } from './memberBinding.ts'
 
@@ -11,7 +11,7 @@ import type { MemberBinding } from './memberBinding.ts'
  * Returns a function that masks the cells of a row. Cells of times, countries and tests are shown, unless they may be personal
  * (`mayBePersonal`). If cells may be in the wrong column, only those are shown that are certainly harmless (`isHarmless`).
  */
-export function memberMasker(binding: MemberBinding): (row: Row) => readonly string[] {
+export function memberMasker(binding: MemberBinding): (row: SourceRow) => readonly string[] {
   const tests = [...binding.consent, ...binding.consentByType, ...binding.remove]
   const shownIndexes = new Set([
     ...tests.map(({ index }) => index),

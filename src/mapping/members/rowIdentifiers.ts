@@ -8,7 +8,7 @@ import { hashIdentifier, packDigest, packPlain } from '../identifiers/packIdenti
 import { phonesIn } from '../identifiers/phone.ts'
 import { isPlaceholder, placeholderDigests } from '../identifiers/placeholders.ts'
 import { maskIdentifier } from '../redactPersonalData.ts'
-import type { Cell, IdentifierType, PackedIdentifier, Row, Warning } from '../../model/record.ts'
+import type { Cell, IdentifierType, PackedIdentifier, SourceRow, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { trimText } from '../text.ts'
 import { TransformError } from '../transforms.ts'
@@ -39,7 +39,7 @@ export interface IdentifierFault {
 
 /** Identifiers of one row, all read by the constructor, and the warnings about them. */
 export class RowIdentifiers {
-  readonly #row: Row
+  readonly #row: SourceRow
   readonly #binding: MemberBinding
   readonly #isPermitted: boolean
   #warnings: Warning[] | undefined
@@ -70,7 +70,7 @@ export class RowIdentifiers {
   valueCount = 0
 
   /** `isPermitted`: result of `mayBeSent`. If false, the row opts out all its identifiers. */
-  constructor(row: Row, binding: MemberBinding, isPermitted = true) {
+  constructor(row: SourceRow, binding: MemberBinding, isPermitted = true) {
     this.#row = row
     this.#binding = binding
     this.#isPermitted = isPermitted

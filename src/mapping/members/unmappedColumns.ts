@@ -31,7 +31,7 @@ import {
   isYesOrNo,
 } from '../consent/words.ts'
 import { redactPersonalData } from '../redactPersonalData.ts'
-import type { Cell, IdentifierType, Row, Warning } from '../../model/record.ts'
+import type { Cell, IdentifierType, SourceRow, Warning } from '../../model/record.ts'
 import { maxWarningLines } from '../../model/report.ts'
 import { allTexts } from '../fields.ts'
 import { comparableText, trimText } from '../text.ts'
@@ -151,7 +151,7 @@ export class UnmappedColumns {
   }
 
   /** Returns the warnings of the header. `checkRow` counts the cells of a row and returns its warnings. */
-  bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: Row) => readonly Warning[] } {
+  bind(header: MappedHeader): { readonly warnings: readonly Warning[]; readonly checkRow: (row: SourceRow) => readonly Warning[] } {
     const { columns, usedIndexes, identifiers } = header
     this.#mapsPhones ||= identifiers.some(({ type }) => type === 'phone_number')
     this.#mapsOtherTypes ||= identifiers.some(({ type }) => type !== 'phone_number')
@@ -271,7 +271,7 @@ export class UnmappedColumns {
   }
 
   #checkRow(
-    row: Row,
+    row: SourceRow,
     searched: readonly { readonly index: number; readonly state: ColumnState }[],
     mappedIndexes: readonly number[],
   ): readonly Warning[] {
@@ -321,7 +321,7 @@ export class UnmappedColumns {
     return isSubscriptionState(text) || (!isContact && confirmsName(consentName, text)) ? 'CONSENT_UNMAPPED' : undefined
   }
 
-  #countIdentifier(row: Row, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
+  #countIdentifier(row: SourceRow, state: ColumnState, text: string, mappedIndexes: readonly number[]): void {
     const { types } = this.#settings
     const cell = trimText(text)
     const isEmail = cell.includes('@') && types.includes('email') && looksLikeEmail(cell)

@@ -1,5 +1,5 @@
 /** Maps one row to one product, by the field rules of spec 2.2 and docs/inputs.md. */
-import type { Fault, Mapped, Row } from '../../model/record.ts'
+import type { Fault, Mapped, SourceRow } from '../../model/record.ts'
 import { hintOf } from '../rejectCodes.ts'
 import { faultOfTransform, TransformError } from '../transforms.ts'
 import { imageOf, linkOf, mobileLinkOf, additionalImagesOf } from './addresses.ts'
@@ -18,7 +18,7 @@ import { labelPlaceholders } from './vocabulary.ts'
  * - a stock that contradicts the availability
  * - brand, gtin and mpn, if none is valid
  */
-export function mapProduct(row: Row, binding: ProductBinding, rules: ProductRules): Mapped {
+export function mapProduct(row: SourceRow, binding: ProductBinding, rules: ProductRules): Mapped {
   const product = new ProductRow(row, binding, rules)
   let key: Buffer | undefined
   try {
@@ -61,7 +61,7 @@ const fieldReaders: readonly ((row: ProductRow) => unknown)[] = [
 ]
 
 /** Returns the first fault of each field in `fieldReaders`. */
-function faultsOf(row: Row, binding: ProductBinding, rules: ProductRules): readonly Fault[] {
+function faultsOf(row: SourceRow, binding: ProductBinding, rules: ProductRules): readonly Fault[] {
   const product = new ProductRow(row, binding, rules)
   const faults = new Map<string, Fault>()
   for (const read of fieldReaders) {
@@ -87,7 +87,7 @@ function faultOf(error: unknown): Fault {
  *
  * @throws {TransformError} if a transform of the id fails
  */
-export function keyOfRejectedRow(row: Row, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
+export function keyOfRejectedRow(row: SourceRow, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
   return keyOfRejected(new ProductRow(row, binding, rules))
 }
 

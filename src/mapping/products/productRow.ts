@@ -1,7 +1,7 @@
 /** Reads the cells of one row as fields of its product, and collects the warnings. */
 import { firstText, type BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
-import type { Cell, Row, Warning } from '../../model/record.ts'
+import type { Cell, SourceRow, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 import { decodeEntities } from '../html.ts'
 import { isBroken, isPlainText, stripControls, trimText } from '../text.ts'
@@ -35,14 +35,14 @@ export class RowRejected {
 }
 
 export class ProductRow {
-  readonly rawRow: Row
+  readonly rawRow: SourceRow
   readonly binding: ProductBinding
   readonly rules: ProductRules
   #warnings: Warning[] | undefined
   /** Optional fields whose transform failed. */
   #failedFields: ProductField[] | undefined
 
-  constructor(rawRow: Row, binding: ProductBinding, rules: ProductRules) {
+  constructor(rawRow: SourceRow, binding: ProductBinding, rules: ProductRules) {
     this.rawRow = rawRow
     this.binding = binding
     this.rules = rules

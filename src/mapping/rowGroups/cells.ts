@@ -1,9 +1,9 @@
 import { findColumn, firstText } from '../fields.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { trimText } from '../text.ts'
 
 /** Returns the trimmed first text of a cell; `''` for a missing cell or the index -1. */
-export function textAt(row: Row, index: number): string {
+export function textAt(row: SourceRow, index: number): string {
   return trimText(firstText(row.cells[index]) ?? '')
 }
 
@@ -13,7 +13,7 @@ export function indexesOf(columns: readonly string[], names: readonly string[]):
 }
 
 /** Fills the empty cells of a row at `indexes` from another row, in a copy. */
-export function fillEmptyCells(row: Row, other: Row, indexes: readonly number[]): Row {
+export function fillEmptyCells(row: SourceRow, other: SourceRow, indexes: readonly number[]): SourceRow {
   const fillable = indexes.filter((index) => textAt(row, index) === '' && textAt(other, index) !== '')
   if (fillable.length === 0) return row
   const cells = [...row.cells]
@@ -22,7 +22,7 @@ export function fillEmptyCells(row: Row, other: Row, indexes: readonly number[])
 }
 
 /** Returns the number of characters in all cells of a row. */
-export function textSize(row: Row): number {
+export function textSize(row: SourceRow): number {
   let size = 0
   for (const cell of row.cells) {
     if (typeof cell === 'string') size += cell.length
@@ -32,7 +32,7 @@ export function textSize(row: Row): number {
 }
 
 /** Returns the row with `count` more warnings `ROWS_JOINED`, one for each joined row without a record. */
-export function withJoinWarnings(row: Row, count: number): Row {
+export function withJoinWarnings(row: SourceRow, count: number): SourceRow {
   if (count === 0) return row
   const warning = { code: 'ROWS_JOINED', field: '', message: 'a row without a record of its own was joined to the rows of its product' }
   return { ...row, warnings: [...(row.warnings ?? []), ...Array.from({ length: count }, () => warning)] }

@@ -3,7 +3,7 @@
  * and images are left out.
  */
 import { presetByName, recognizePreset } from '../presets/index.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { JoinerByHandle } from './joinerByHandle.ts'
 import { JoinerByParent } from './joinerByParent.ts'
 import type { RowJoiner } from './rowJoiner.ts'
@@ -19,7 +19,7 @@ export function createRowJoiner(columns: readonly string[], preset: string | und
 }
 
 /** Passes the rows of a table through its joiner. */
-export async function* joinRowGroups(rows: AsyncIterable<readonly Row[]>, joiner: RowJoiner): AsyncGenerator<readonly Row[]> {
+export async function* joinRowGroups(rows: AsyncIterable<readonly SourceRow[]>, joiner: RowJoiner): AsyncGenerator<readonly SourceRow[]> {
   for await (const chunk of rows) {
     const complete = chunk.flatMap((row) => joiner.push(row))
     if (complete.length > 0) yield complete

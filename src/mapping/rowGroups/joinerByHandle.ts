@@ -1,6 +1,6 @@
 import type { HandleRowGroups } from '../presets/preset.ts'
 import { splitImages } from '../products/links.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { fillEmptyCells, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
@@ -35,8 +35,8 @@ export class JoinerByHandle implements RowJoiner {
   /** Handle of the current product; `''` if the last row has none. */
   #currentHandle = ''
   /** First row of the current product; undefined if it has no title. */
-  #firstRow: Row | undefined
-  #buffered: Row[] = []
+  #firstRow: SourceRow | undefined
+  #buffered: SourceRow[] = []
   #bufferedCharacters = 0
   #reachedLimit = false
   /** Different images of the current product. */
@@ -68,7 +68,7 @@ export class JoinerByHandle implements RowJoiner {
     this.#indexes = indexes
   }
 
-  push(row: Row): readonly Row[] {
+  push(row: SourceRow): readonly SourceRow[] {
     // The cells of a faulty row may be shifted, so its product is not known. Buffered only to keep the order.
     if (row.fault !== undefined) return this.#buffered.length === 0 ? [row] : this.#buffer(row)
     const handle = textAt(row, this.#indexes.handle)
@@ -88,7 +88,7 @@ export class JoinerByHandle implements RowJoiner {
     return this.#reachedLimit ? [this.#withImages(completedRow)] : this.#buffer(completedRow, textSize(row))
   }
 
-  end(): readonly Row[] {
+  end(): readonly SourceRow[] {
     return this.#release()
   }
 
@@ -107,7 +107,7 @@ export class JoinerByHandle implements RowJoiner {
    * Starts a product with its first row, and buffers this row. Returns a row without a handle unchanged, and a row without a title with a
    * fault.
    */
-  #begin(row: Row, handle: string): readonly Row[] {
+  #begin(row: SourceRow, handle: string): readonly SourceRow[] {
     this.#currentHandle = handle
     this.#firstRow = undefined
     this.#reachedLimit = false
@@ -119,12 +119,12 @@ export class JoinerByHandle implements RowJoiner {
     return this.#buffer(row)
   }
 
-  #isImageOnly(row: Row): boolean {
+  #isImageOnly(row: SourceRow): boolean {
     return textAt(row, this.#indexes.image) !== '' && this.#indexes.offer.every((index) => textAt(row, index) === '')
   }
 
   /** Adds the images of a row. A corrected rejects file has several in one cell, joined by commas. */
-  #addImages(row: Row): void {
+  #addImages(row: SourceRow): void {
     for (const image of splitImages(textAt(row, this.#indexes.image)))
       if (image !== '' && this.#images.length < maxImages && !this.#images.includes(image)) this.#images.push(image)
   }
@@ -133,7 +133,7 @@ export class JoinerByHandle implements RowJoiner {
    * Buffers a row. If it reaches a limit now, returns all buffered rows. `ownTextSize`: number of characters before the row was filled.
    * Copied texts take no further memory.
    */
-  #buffer(row: Row, ownTextSize = textSize(row)): readonly Row[] {
+  #buffer(row: SourceRow, ownTextSize = textSize(row)): readonly SourceRow[] {
     this.#buffered.push(row)
     this.#bufferedCharacters += ownTextSize
     if (this.#buffered.length < maxRows && this.#bufferedCharacters < maxCharacters) return []
@@ -142,7 +142,7 @@ export class JoinerByHandle implements RowJoiner {
   }
 
   /** Returns the buffered rows with the images known so far, and empties the buffer. */
-  #release(): readonly Row[] {
+  #release(): readonly SourceRow[] {
     const [first, ...others] = this.#buffered.map((row) => (row.fault === undefined ? this.#withImages(row) : row))
     const joined = this.#currentJoinedCount
     this.#buffered = []
@@ -153,7 +153,7 @@ export class JoinerByHandle implements RowJoiner {
   }
 
   /** Returns the row with all known images of the current product. */
-  #withImages(row: Row): Row {
+  #withImages(row: SourceRow): SourceRow {
     if (this.#images.length === 0) return row
     const cells = [...row.cells]
     cells[this.#indexes.image] = this.#images.length === 1 ? this.#images[0] : this.#images
@@ -162,7 +162,7 @@ export class JoinerByHandle implements RowJoiner {
 }
 
 /** Returns the row with the fault that the first row of its product is not above it. */
-function withMissingFirstRow(row: Row): Row {
+function withMissingFirstRow(row: SourceRow): SourceRow {
   return {
     ...row,
     fault: {

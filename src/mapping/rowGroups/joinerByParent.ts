@@ -1,6 +1,6 @@
 import { findColumn } from '../fields.ts'
 import type { ParentRowGroups } from '../presets/preset.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { fillEmptyCells, withJoinWarnings, indexesOf, textAt, textSize } from './cells.ts'
 import type { RowJoiner } from './rowJoiner.ts'
 
@@ -29,9 +29,9 @@ interface ColumnIndexes {
 export class JoinerByParent implements RowJoiner {
   readonly #indexes: ColumnIndexes
   /** Name by which a variation may refer to its parent (`id:7`, or the SKU) → the parent. */
-  readonly #parents = new Map<string, Row>()
+  readonly #parents = new Map<string, SourceRow>()
   /** Stored parent → its names; the oldest parent first. */
-  readonly #namesByParent = new Map<Row, readonly string[]>()
+  readonly #namesByParent = new Map<SourceRow, readonly string[]>()
   #storedCharacters = 0
   /** Number of parents stored since the last filled variation. The next one gets one warning `ROWS_JOINED` for each of them. */
   #uncountedParents = 0
@@ -57,7 +57,7 @@ export class JoinerByParent implements RowJoiner {
     this.#indexes = indexes
   }
 
-  push(row: Row): readonly Row[] {
+  push(row: SourceRow): readonly SourceRow[] {
     if (row.fault !== undefined) return [row]
     // `variable` for a parent; a text such as `variation, downloadable, virtual` for a variation.
     const type = textAt(row, this.#indexes.type).toLowerCase()
@@ -80,7 +80,7 @@ export class JoinerByParent implements RowJoiner {
     return [withJoinWarnings(completedRow, joinedParents)]
   }
 
-  end(): readonly Row[] {
+  end(): readonly SourceRow[] {
     return []
   }
 
@@ -94,7 +94,7 @@ export class JoinerByParent implements RowJoiner {
   }
 
   /** Stores a parent, and drops the oldest ones beyond `maxCharacters`. */
-  #storeParent(row: Row): void {
+  #storeParent(row: SourceRow): void {
     const [id, sku] = [textAt(row, this.#indexes.id), textAt(row, this.#indexes.sku)]
     const names = [...(id === '' ? [] : [`id:${id}`]), ...(sku === '' ? [] : [sku])]
     for (const name of names) this.#parents.set(name, row)
@@ -109,7 +109,7 @@ export class JoinerByParent implements RowJoiner {
   }
 
   /** Copies `published` from the parent if only the parent is unpublished. */
-  #inheritUnpublished(row: Row, parent: Row): Row {
+  #inheritUnpublished(row: SourceRow, parent: SourceRow): SourceRow {
     const { published } = this.#indexes
     const isOnlyParentUnpublished = published >= 0 && textAt(parent, published) !== '1' && textAt(row, published) === '1'
     if (!isOnlyParentUnpublished) return row

@@ -7,7 +7,7 @@ import { fileError } from '../../formats/fileError.ts'
 import { readLimits, type ReadLimits } from '../../formats/limits.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import type { SourceDefinition } from '../../model/pipeline.ts'
-import type { Cell, Row } from '../../model/record.ts'
+import type { Cell, SourceRow } from '../../model/record.ts'
 import { readCredential } from '../credentials.ts'
 import { namesNoDatabase } from '../sourceAddress.ts'
 import { databaseError } from './databaseErrors.ts'
@@ -154,14 +154,14 @@ class QueryReading {
   }
 
   /** Yields the rows in batches, and calls `close` at the end. @throws RunError as `databaseError` */
-  async *rows(close: () => Promise<void>): AsyncGenerator<readonly Row[]> {
+  async *rows(close: () => Promise<void>): AsyncGenerator<readonly SourceRow[]> {
     let line = 0
     try {
       for (;;) {
         const result = await this.#fetch()
         if (line === 0) this.#setColumns(result.fields.map(({ name }) => name))
         if (result.rows.length === 0) break
-        const batch: Row[] = []
+        const batch: SourceRow[] = []
         for (const values of result.rows) batch.push({ line: ++line, columns: this.#columns, cells: this.#cells(values, line) })
         this.#addToDigest(result.rows)
         yield batch

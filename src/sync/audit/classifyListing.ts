@@ -5,7 +5,7 @@
 import type { Transaction } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
-import type { Outer, Row } from '../../db/row.ts'
+import type { Outer, DbRow } from '../../db/row.ts'
 import { cutText } from '../../cutText.ts'
 import { storableText } from '../../storableText.ts'
 import { recordOf } from '../../unknownValue.ts'
@@ -36,7 +36,7 @@ const maxStoredDetails = 1_000
 const maxValueLength = 200
 
 /** Stored data of a listed product. The columns of `remote` are null if the product has no row there. */
-type StoredProduct = Outer<Row<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
+type StoredProduct = Outer<DbRow<'remote', 'ref_count' | 'remote_key' | 'synced_hash'>> & {
   /** Position of the product in `keys`, from 1. */
   readonly ord: string
   /** A request for the product was unresolved when the audit began. */

@@ -9,7 +9,7 @@ import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { markUnknownContent } from '../../db/remote/syncedState.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeKeysOf } from '../../db/remote/implied.ts'
-import type { Outer, Row, Value } from '../../db/row.ts'
+import type { Outer, DbRow, Value } from '../../db/row.ts'
 import type { Destination } from '../../destinations/destination.ts'
 import { destinationOf, kindsWhere } from '../../destinations/index.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
@@ -27,7 +27,7 @@ export async function planDeletes(deps: EngineDeps, erasureId: number): Promise<
   const service = deps.service.origin
   await deps.db.transaction(async (tx) => {
     // Every transaction that locks several destinations locks them in the order of ids. So two transactions never deadlock.
-    const audiences = await tx.query<Row<'destination', 'id' | 'kind'>>(
+    const audiences = await tx.query<DbRow<'destination', 'id' | 'kind'>>(
       `select id, kind from destination where service = $1 and kind = any($2) order by id for update`,
       [service, kindsWhere(({ reachesPeople }) => reachesPeople)],
     )
@@ -56,7 +56,7 @@ async function planAudience(tx: Transaction, deps: EngineDeps, erasureId: number
   const erased = await loadErasedKeys(tx, erasureId)
   const erasedRecords = erased.records.filter((record) => record.destinationId === destinationId).map(({ key }) => key)
   await storeImpliedKeysOf(tx, destinationId, erasedRecords, erased.identifiers)
-  const keyStates = await tx.query<Row<'remote', 'key' | 'group_key' | 'ref_count'>>(
+  const keyStates = await tx.query<DbRow<'remote', 'key' | 'group_key' | 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, erased.identifiers],
   )
@@ -100,12 +100,12 @@ async function recordKeysOf(
   recordKeys: readonly Buffer[],
   identifiers: readonly Buffer[],
 ): Promise<readonly Buffer[]> {
-  const byKey = await tx.query<Row<'record', 'key'>>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
+  const byKey = await tx.query<DbRow<'record', 'key'>>('select key from record where destination_id = $1 and key = any($2::bytea[])', [
     destinationId,
     recordKeys,
   ])
   if (identifiers.length === 0) return byKey.map(({ key }) => key)
-  const byIdentifier = await tx.query<Row<'record', 'key'>>(
+  const byIdentifier = await tx.query<DbRow<'record', 'key'>>(
     `select key from record where destination_id = $1 and ${rowIdentifiers('record')} && $2::bytea[]`,
     [destinationId, identifiers],
   )
@@ -115,7 +115,7 @@ async function recordKeysOf(
 /** Removes the records from the desired state. */
 async function removeRecords(tx: Transaction, destinationId: number, records: readonly Buffer[]): Promise<void> {
   if (records.length === 0) return
-  const [row] = await tx.query<Row<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [destinationId])
+  const [row] = await tx.query<DbRow<'destination', 'all_changed'>>('select all_changed from destination where id = $1', [destinationId])
   await fillTable(tx, 'removal', `select key, 'suppressed' from unnest($1::bytea[]) as k (key)`, [records])
   const desired = desiredIdentifiers({
     tx,
@@ -154,9 +154,9 @@ async function removeFromBatches(
   groups: readonly Buffer[],
 ): Promise<readonly OpenEntry[]> {
   const found = await tx.query<
-    Row<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> &
-      Row<'batch', 'plan_id' | 'status' | 'maybe_applied'> &
-      Row<'plan', 'run_id'>
+    DbRow<'entry', 'batch_id' | 'ord' | 'record_key' | 'keys' | 'users'> &
+      DbRow<'batch', 'plan_id' | 'status' | 'maybe_applied'> &
+      DbRow<'plan', 'run_id'>
   >(
     `select e.batch_id, b.plan_id, e.ord, e.record_key, e.keys, e.users, b.status, b.maybe_applied, p.run_id
      from batch b cross join ${entriesOf('b.id')} e join plan p on p.id = b.plan_id
@@ -188,7 +188,7 @@ interface PersonInAudience extends Audience {
   readonly openEntries: readonly OpenEntry[]
 }
 
-type GroupedKey = Row<'remote', 'key' | 'group_key'>
+type GroupedKey = DbRow<'remote', 'key' | 'group_key'>
 
 /**
  * Plans two deletes of the identifiers that the service has or may have. An earlier update may still arrive for a time, the horizon
@@ -203,7 +203,7 @@ async function planRemoteDeletes(
 ): Promise<void> {
   const { horizonMs } = deps.settings
   // Keys that no record has, but the service has or may still get. Each has the update that confirmed it. The newest update is first.
-  const synced = await tx.query<GroupedKey & Outer<Row<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
+  const synced = await tx.query<GroupedKey & Outer<DbRow<'batch', 'plan_id'>> & { batch_id: Value<'batch', 'id'> | null; late: boolean }>(
     `select m.key, m.group_key, b.id as batch_id, b.plan_id, coalesce(m.late_until > statement_timestamp(), false) as late
      from remote m left join batch b on b.id = m.batch_id and b.operation = 'upsert'
      where m.destination_id = $1 and (m.key = any($2::bytea[]) or m.group_key = any($3::bytea[])) and m.ref_count <= 0
@@ -211,7 +211,7 @@ async function planRemoteDeletes(
     [destinationId, identifiers, groups],
   )
   const maybeAppliedEntries = openEntries.filter((entry) => entry.maybeApplied)
-  const keyStates = await tx.query<GroupedKey & Row<'remote', 'ref_count'>>(
+  const keyStates = await tx.query<GroupedKey & DbRow<'remote', 'ref_count'>>(
     'select key, group_key, ref_count from remote where destination_id = $1 and key = any($2::bytea[])',
     [destinationId, uniqueKeys(maybeAppliedEntries.flatMap(({ keys }) => keys))],
   )
@@ -267,7 +267,7 @@ async function updateForDeletes(
   newest: { readonly batch_id: string | null; readonly plan_id: string | null } | undefined,
 ): Promise<OpenEntry['batch'] | undefined> {
   if (newest?.batch_id != null && newest.plan_id !== null) return { id: Number(newest.batch_id), planId: newest.plan_id, destinationId }
-  const [last] = await tx.query<Row<'batch', 'id' | 'plan_id'>>(
+  const [last] = await tx.query<DbRow<'batch', 'id' | 'plan_id'>>(
     `select id, plan_id from batch where destination_id = $1 and operation = 'upsert' order by id desc limit 1`,
     [destinationId],
   )

@@ -2,7 +2,7 @@
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
@@ -112,7 +112,9 @@ async function applyRemovals({ tx, destinationId, changed }: DesiredContext): Pr
 }
 
 async function missingExamples({ tx }: DesiredContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'key'>>(`select key from change where effect = ${recordChangeSql.missing} order by key limit 5`)
+  const rows = await tx.query<DbRow<'record', 'key'>>(
+    `select key from change where effect = ${recordChangeSql.missing} order by key limit 5`,
+  )
   return rows.map(({ key }) => key.toString())
 }
 
@@ -121,7 +123,7 @@ const productsPerPortion = 5_000
 
 /** Changes the desired content of the missing products to out of stock. For `missing: out-of-stock`. */
 export async function markOutOfStock({ tx, destinationId, snapshotId, changed }: DesiredContext): Promise<void> {
-  const portions = eachPortion<Row<'record', 'key'> & { readonly body: string }>(
+  const portions = eachPortion<DbRow<'record', 'key'> & { readonly body: string }>(
     tx.client,
     'missing_products',
     `select r.key, r.body from change c join record r on r.destination_id = ${destinationId} and r.key = c.key

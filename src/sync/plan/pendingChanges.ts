@@ -8,7 +8,7 @@ import type { ChangedKeys } from '../../db/changedKeys.ts'
 import { isUnresolved } from '../../db/batches/states.ts'
 import { entryOutcome, keysOf } from '../../db/entries/read.ts'
 import { decodeResync, lastPlanOf } from '../../db/plans.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { FirstLoad } from './firstLoad.ts'
 import type { PlannedOperation } from './plannedOperation.ts'
 import { analyzeWithSmallSample, fillTable, recordChangeSql } from './planTables.ts'
@@ -112,7 +112,7 @@ export async function collectUnresolved(tx: Transaction, destinationId: number):
  * keys, returns no id, and the table may not exist.
  */
 export async function collectResync(tx: Transaction, destinationId: number): Promise<readonly string[]> {
-  const rows = await tx.query<Row<'plan', 'id' | 'review'>>(lastPlanOf(destinationId))
+  const rows = await tx.query<DbRow<'plan', 'id' | 'review'>>(lastPlanOf(destinationId))
   const plans = rows.flatMap(({ id, review }) => decodeResync(review, id).resync)
   if (plans.length === 0) return []
   const keyCount = await fillTable(

@@ -8,7 +8,7 @@ import { entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { countRows, hasRows } from '../../db/queryable.ts'
 import { contentVersionOf, unifyGroups } from '../../db/remote/referenceCounts.ts'
 import { storeEndingKeys } from '../../db/remote/implied.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { lastPlanOf } from '../../db/plans.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
@@ -250,7 +250,7 @@ async function markAndCountDeletes(context: PendingContext, suppressedBy: readon
 }
 
 async function describeRowsLosingIdentifiers({ tx, destinationId }: PendingContext): Promise<string[]> {
-  const rows = await tx.query<Row<'record', 'line' | 'key'> & { readonly identifiers: Buffer[] }>(
+  const rows = await tx.query<DbRow<'record', 'line' | 'key'> & { readonly identifiers: Buffer[] }>(
     `select r.line, r.key, array_agg(m.key order by m.key) as identifiers
      from (${groupsThatKeepTheirRow(destinationId)}) t
        join record r on r.destination_id = ${destinationId} and r.key = t.group_key

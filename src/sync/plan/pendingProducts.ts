@@ -3,7 +3,7 @@ import { isOutOfSync } from '../../db/changedKeys.ts'
 import { catalog } from '../../destinations/catalog.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
 import { deleteFormerIds } from '../../db/remote/drop.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { startedPlans } from '../../db/plans.ts'
 import { countRows } from '../../db/queryable.ts'
 import {
@@ -97,7 +97,7 @@ const missingProducts = (destinationId: number) =>
  * confirmed last.
  */
 async function dropRepeatedDeletes({ tx, destinationId }: PendingContext): Promise<void> {
-  const repeated = await tx.query<Row<'remote', 'key'>>(
+  const repeated = await tx.query<DbRow<'remote', 'key'>>(
     `select key from (
        select t.key, t.deferred, row_number() over (partition by m.remote_key order by t.deferred desc, m.synced_at desc nulls last, t.key) as place
        from pending_product t join remote m on m.destination_id = ${destinationId} and m.key = t.key
@@ -155,7 +155,7 @@ async function protectRenamed({ tx, destinationId }: PendingContext): Promise<vo
  * - missing products, if the other id is new in the source. A later plan drops them if both are one product (`protectRenamed`).
  */
 async function deferCollidingPuts({ tx, destinationId }: PendingContext): Promise<void> {
-  const loadKeys = async (query: string) => (await tx.query<Row<'remote', 'key'>>(query)).map(({ key }) => key)
+  const loadKeys = async (query: string) => (await tx.query<DbRow<'remote', 'key'>>(query)).map(({ key }) => key)
   const remoteKeysSql = `select m.key from remote m where m.destination_id = ${destinationId}`
   const putKeysSql = `select key from pending_product where operation = ${productChangeSql.upsert} and not deferred`
   const undesiredUnresolved = await loadKeys(`${remoteKeysSql} and m.ref_count <= 0 and m.key in (select key from unresolved)`)

@@ -12,7 +12,7 @@ import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { mayHaveImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { contentVersionOf } from '../../db/remote/referenceCounts.ts'
 import { storeAllKeys, storeOpenKeys } from '../../db/remote/implied.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { SnapshotResult } from '../read/snapshot.ts'
@@ -155,7 +155,7 @@ export async function preparePlanWork(
 
 /** Locks the destination's row until the end of the transaction. Returns two of its columns, and the time of the plan. */
 async function lockDestination(tx: Transaction, destinationId: number) {
-  const [row] = await tx.query<Row<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
+  const [row] = await tx.query<DbRow<'destination', 'state_version' | 'all_changed'> & { readonly now_ms: string }>(
     `select state_version, all_changed, extract(epoch from statement_timestamp()) * 1000 as now_ms
      from destination where id = $1 for update`,
     [destinationId],

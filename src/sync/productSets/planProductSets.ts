@@ -1,7 +1,7 @@
 import type { Queryable } from '../../db/database.ts'
 import { decodePlannedSets, storePlannedSets, type PlannedSets } from '../../db/plans.ts'
 import { newestOf, type StoredSet } from '../../db/productSets.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { ProductSetRule } from '../../model/pipeline.ts'
 import type { ProductSetChange } from '../../model/report.ts'
 import { actionOf, shownAction } from './compare.ts'
@@ -31,7 +31,7 @@ export async function planProductSets(
 
 /** Loads the planned product sets of a stored plan; undefined if it has none. */
 export async function loadPlannedSets(db: Queryable, planId: string): Promise<PlannedSets | undefined> {
-  const [row] = await db.query<Row<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
+  const [row] = await db.query<DbRow<'plan', 'product_sets'>>('select product_sets from plan where id = $1', [planId])
   return row === undefined ? undefined : (decodePlannedSets(row.product_sets, planId) ?? undefined)
 }
 

@@ -9,7 +9,7 @@ import { halveSingleOperation, mergeBatches, remainingOrds, splitBatch, type Par
 import { afterIsolation, afterPointed, afterSibling, otherHalfConfirmed } from '../../db/batches/states.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { expandEntries } from '../../db/entries/expand.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { BatchChange } from './removeEntries.ts'
 
@@ -87,7 +87,7 @@ export async function setSiblingAside(
 ): Promise<void> {
   if (batch.parentId === null) return
   // The halves that were set aside before have the batch that was split first (`root_id`) as their parent.
-  const rows = await tx.query<Row<'batch', 'id'> & { readonly is_sibling: boolean; readonly root_id: Value<'batch', 'id'> }>(
+  const rows = await tx.query<DbRow<'batch', 'id'> & { readonly is_sibling: boolean; readonly root_id: Value<'batch', 'id'> }>(
     `with recursive ancestor (id, parent_id) as (
        select b.id, b.parent_id from batch b where b.id = $1
        union all select b.id, b.parent_id from ancestor a join batch b on b.id = a.parent_id)

@@ -5,7 +5,7 @@
 import { findOpenWork, isIdle } from '../../db/batches/claim.ts'
 import { unparkBatches } from '../../db/batches/release.ts'
 import { resumeForErasure } from '../../db/destinations.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import type { PushInput, PushOptions } from './sendOpenBatches.ts'
 
@@ -19,7 +19,7 @@ import type { PushInput, PushOptions } from './sendOpenBatches.ts'
  * - With `isHelper`: the run of the plan has ended.
  */
 export async function pushPlan(deps: EngineDeps, planId: string, options: PushOptions = {}): Promise<void> {
-  const [plan] = await deps.db.query<Row<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
+  const [plan] = await deps.db.query<DbRow<'plan', 'destination_id' | 'run_id'>>('select destination_id, run_id from plan where id = $1', [
     planId,
   ])
   if (plan === undefined) throw new Error(`plan ${planId} is not stored`)
@@ -36,7 +36,7 @@ export async function pushErasure(
   deps: EngineDeps,
   { erasure, audience }: { readonly erasure: number; readonly audience: number },
 ): Promise<void> {
-  const [plan] = await deps.db.query<Row<'plan', 'run_id'>>(
+  const [plan] = await deps.db.query<DbRow<'plan', 'run_id'>>(
     `select p.run_id from erasure_delete d join batch b on b.id = d.batch_id join plan p on p.id = b.plan_id
      where d.erasure_id = $1 and b.destination_id = $2 limit 1`,
     [erasure, audience],

@@ -7,7 +7,7 @@ import { backoffMs, requestedWaitMs } from '../../http/retryAfter.ts'
 import { headOf, type Exchange } from '../../service/client/exchange.ts'
 import type { ClaimedBatch } from '../../db/batches/claim.ts'
 import { entriesOf } from '../../db/entries/read.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { Allowance } from './sharedRateLimit.ts'
 import { crashPoint } from '../crashPoint.ts'
 import { attemptOutcome, reconcile, type Reconciled } from './reconcile.ts'
@@ -166,7 +166,7 @@ async function requestProduct({ deps, target, signal, hardStop, onWait, state }:
 async function sentEntries({ deps, destination }: PushContext, batch: ClaimedBatch): Promise<readonly SentEntry[]> {
   if (destination.evidence === 'counts' && batch.userCount === batch.entryCount)
     return Array.from({ length: batch.entryCount }, () => oneUser)
-  const rows = await deps.db.query<Row<'entry', 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
+  const rows = await deps.db.query<DbRow<'entry', 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `select e.keys, e.users, e.byte_offset, e.byte_length from ${entriesOf('$1::bigint')} e order by e.ord`,
     [batch.id],
   )

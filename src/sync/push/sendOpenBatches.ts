@@ -7,7 +7,7 @@ import { LeaseLost, renewLeases } from '../../db/batches/lease.ts'
 import { recoverBatches, shortenFalseDeleteWaits } from '../../db/batches/release.ts'
 import { openConnections } from '../../db/database.ts'
 import { pauseDestination } from '../../db/destinations.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { findEndedWorkers } from '../../db/workers.ts'
 import type { Progress } from '../../model/report.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -263,7 +263,7 @@ async function createContext(
   options: Pick<PushContext, 'signal' | 'hardStop' | 'findOptedOut' | 'onWait'>,
 ): Promise<PushContext> {
   const { db, clock, service, settings } = deps
-  const [row] = await db.query<Row<'destination', 'kind' | 'account_id' | 'target_id'>>(
+  const [row] = await db.query<DbRow<'destination', 'kind' | 'account_id' | 'target_id'>>(
     'select kind, account_id, target_id from destination where id = $1',
     [destinationId],
   )

@@ -6,7 +6,7 @@ import { rowIdentifiers } from '../../db/identifiers.ts'
 import { renderDeleteOf } from '../../destinations/renderUserOperation.ts'
 import { markLate } from '../../db/remote/lateRequests.ts'
 import { markUnknownContent } from '../../db/remote/syncedState.ts'
-import type { Outer, Row } from '../../db/row.ts'
+import type { Outer, DbRow } from '../../db/row.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { awaitErasures, erasedIdentifiers, erasedRecords } from '../../db/erasures.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
@@ -24,7 +24,7 @@ import { insertDeleteBatch, removeEntries, type BatchChange } from './removeEntr
 export async function splitOffSuppressed(change: BatchChange): Promise<boolean> {
   const { tx, destination, batch, sender } = change
   // `suppression_version`: sum of the versions of these lists at the plan's read.
-  const lists = await tx.query<Row<'destination', 'id' | 'desired_version'> & Outer<Row<'snapshot', 'suppression_version'>>>(
+  const lists = await tx.query<DbRow<'destination', 'id' | 'desired_version'> & Outer<DbRow<'snapshot', 'suppression_version'>>>(
     `select l.id, l.desired_version, s.suppression_version
      from destination t
      join destination l on l.kind = any($3) and l.service = t.service and l.account_id = t.account_id
@@ -34,7 +34,7 @@ export async function splitOffSuppressed(change: BatchChange): Promise<boolean> 
     [batch.destinationId, batch.planId, kindsWhere(({ suppresses }) => suppresses)],
   )
   await awaitErasures(tx)
-  const [serviceWithErasure] = await tx.query<Row<'destination', 'service'>>(
+  const [serviceWithErasure] = await tx.query<DbRow<'destination', 'service'>>(
     `select t.service from destination t join plan p on p.id = $2
      where t.id = $1 and exists (
        select from erasure later where later.service = t.service and later.id > coalesce((p.review ->> 'erasures')::bigint, 0))`,
@@ -46,7 +46,7 @@ export async function splitOffSuppressed(change: BatchChange): Promise<boolean> 
   // An entry is suppressed by its keys, or by another identifier of its record. Example: the list has a phone number in one form, and this
   // entry has it in the other form (docs/decisions/both-forms.md). An operation of several users names only the first user's record.
   // The records of its other keys are searched in the whole audience: by joins, because such an entry has many keys.
-  const suppressed = await tx.query<Row<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
+  const suppressed = await tx.query<DbRow<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with
      entries_with_identifiers as materialized (
        select e.ord, e.keys, e.users, e.byte_offset, e.byte_length, e.record_key, coalesce(${rowIdentifiers('r')}, '{}') as identifiers
@@ -102,7 +102,7 @@ export async function splitOffSuppressed(change: BatchChange): Promise<boolean> 
  */
 export async function splitOffOptedOut(change: BatchChange, ords: readonly number[]): Promise<void> {
   const { tx, batch, sender } = change
-  const entries = await tx.query<Row<'entry', 'ord' | 'keys' | 'users'>>(
+  const entries = await tx.query<DbRow<'entry', 'ord' | 'keys' | 'users'>>(
     `select e.ord, e.keys, e.users from ${entriesOf('$1::bigint')} e where e.ord = any($2::int[])`,
     [batch.id, ords],
   )

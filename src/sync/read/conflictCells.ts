@@ -12,7 +12,7 @@ import type { RecordMapper } from '../../mapping/mapper.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { storeConflictCells, type ConflictCells } from '../../db/rejects.ts'
 import { storableText } from '../../storableText.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import type { RecordGate } from '../../formats/formatReader.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
 import { openSource } from '../../sources/openSource.ts'
@@ -27,7 +27,7 @@ export async function fillConflictCells(
   runId: number,
   facts: readonly Pick<SourceFacts, 'columns'>[],
 ): Promise<void> {
-  const unfilled = await deps.db.query<Row<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
+  const unfilled = await deps.db.query<DbRow<'reject', 'source' | 'line'> & { key: NonNullable<Value<'reject', 'record_key'>> }>(
     `select source, line, record_key as key from reject where run_id = $1 and code = 'DUPLICATE_CONFLICT' and cells = '[]'
      order by source, line limit ${maxFilledRows}`,
     [runId],

@@ -7,7 +7,7 @@ import type { WarningSummary } from '../../model/report.ts'
 import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import { hasRows } from '../../db/queryable.ts'
-import type { Outer, Row } from '../../db/row.ts'
+import type { Outer, DbRow } from '../../db/row.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { EngineDeps } from '../engine.ts'
 
@@ -26,7 +26,7 @@ export async function formerDestinationNotes(
   if (!(await hasRows(db, 'select from run where pipeline = $1 and destination_id <> $2', [name, run.destinationId]))) return []
   // The last run of this pipeline to another destination that still has records. No other pipeline has had a run to it since.
   const [former] = await db.query<
-    Row<'run', 'id'> & Row<'destination', 'kind' | 'target_id'> & Outer<Row<'pipeline_pause', 'actor' | 'paused_at'>>
+    DbRow<'run', 'id'> & DbRow<'destination', 'kind' | 'target_id'> & Outer<DbRow<'pipeline_pause', 'actor' | 'paused_at'>>
   >(
     `select r.id, d.kind, d.target_id, p.actor, p.paused_at
      from run r join destination d on d.id = r.destination_id left join pipeline_pause p on p.destination_id = d.id

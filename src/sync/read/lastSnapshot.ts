@@ -5,7 +5,7 @@ import { noGuardFired } from '../../db/plans.ts'
 import { decodeColumns, decodeWarnings } from '../../db/runs/columns.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { decodeRowCounts, decodeSources } from '../../db/snapshots.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { RowCounts, WarningSummary } from '../../model/report.ts'
 
 /** Last complete snapshot of the destination; those of backfills do not count. */
@@ -44,8 +44,8 @@ export interface LastSnapshot {
 /** Returns the last snapshot; undefined if there is none. Another pipeline of the destination may have read it. */
 export async function loadLastSnapshot(db: Queryable, destinationId: number): Promise<LastSnapshot | undefined> {
   const [row] = await db.query<
-    Row<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
-      Row<'run', 'warnings' | 'columns' | 'pipeline'> & {
+    DbRow<'snapshot', 'id' | 'run_id' | 'definition_hash' | 'suppression_version' | 'sources' | 'counts'> &
+      DbRow<'run', 'warnings' | 'columns' | 'pipeline'> & {
         reference_valid: number | null
         reference_sources: unknown
         must_reread: boolean

@@ -9,7 +9,7 @@ import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { countRows, hasRows } from '../../db/queryable.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { stagedKind, type StageTally } from './stageTable.ts'
 
 /** Fills the table `opted_out`, and returns its number of identifiers. */
@@ -92,7 +92,7 @@ export async function findOptedOutEntries(
   tx: Connection,
   batch: { readonly id: number; readonly destinationId: number },
 ): Promise<readonly number[]> {
-  const rows = await tx.query<Row<'entry', 'ord'>>(
+  const rows = await tx.query<DbRow<'entry', 'ord'>>(
     `with entry_key as materialized ( -- the identifiers of all entries
        select e.ord, e.record_key, k.key from ${entriesOf('$1::bigint')} e cross join lateral unnest(e.keys) as k (key)),
      undesired as materialized ( -- those that no record has

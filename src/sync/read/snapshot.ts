@@ -15,7 +15,7 @@ import { readsBackfillSource } from '../../db/runs/request.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { discardSnapshot, openSnapshot, sourcesOfUnplannedReads, storeSources } from '../../db/snapshots.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { crashPoint } from '../crashPoint.ts'
 import type { EngineDeps } from '../engine.ts'
 import {
@@ -265,7 +265,7 @@ async function findDoNotReachLists(
   const { destination } = pipeline
   const type = destinationOf(destination.kind)
   if (!type.appliesSuppression(destination)) return { listIds: [], version: 0, notes: [] }
-  const rows = await deps.db.query<Row<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
+  const rows = await deps.db.query<DbRow<'destination', 'id' | 'desired_version' | 'target_id'> & { is_read: boolean }>(
     `select d.id, d.desired_version, d.target_id,
        exists (select from snapshot s where s.destination_id = d.id and s.status in ('closed', 'incomplete')) as is_read
      from destination d where d.service = $1 and d.kind = any($3) and d.account_id = $2 order by d.id`,

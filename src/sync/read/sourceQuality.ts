@@ -9,7 +9,7 @@ import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { createSourceStatistics } from '../../mapping/statistics/sourceStatistics.ts'
 import { createReadStatistics, type ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
 import type { RecordMapper } from '../../mapping/mapper.ts'
-import type { Mapped, Row } from '../../model/record.ts'
+import type { Mapped, SourceRow } from '../../model/record.ts'
 import { featureBits, type FeatureSetCounts } from '../../mapping/statistics/featureSets.ts'
 import type { WarningSummary } from '../../model/report.ts'
 
@@ -98,7 +98,7 @@ function createSourceChecks(
   statistics: ReadStatistics,
   previous: SourceFacts | undefined,
   { reachesPeople = false }: { readonly reachesPeople?: boolean },
-): Pick<CheckingMapper, 'finish'> & { readonly add: (row: Row, mapped: Mapped) => number } {
+): Pick<CheckingMapper, 'finish'> & { readonly add: (row: SourceRow, mapped: Mapped) => number } {
   const sourceStatistics = createSourceStatistics(statistics, previous?.quality)
   const accountNumbers = createAccountNumberSearch()
   const itemOf = ([column, numbers]: readonly [column: string, numbers: AccountNumberKind]) =>

@@ -7,7 +7,7 @@ import { withholdsByDefault } from '../../mapping/statistics/qualityCodes.ts'
 import type { RecordCode } from '../../mapping/rejectCodes.ts'
 import { SharedLines } from '../../mapping/sharedLines.ts'
 import type { Pipeline } from '../../model/pipeline.ts'
-import type { Reject, Row, Warning } from '../../model/record.ts'
+import type { Reject, SourceRow, Warning } from '../../model/record.ts'
 import type { WarningSummary } from '../../model/report.ts'
 import { rejectIfEnded } from './endedMembership.ts'
 import type { DigestGate } from './recordGate.ts'
@@ -106,7 +106,7 @@ export class SourceStager {
   }
 
   /** Maps and stages a row. `next`: the row after it, if it is known. */
-  add(row: Row, next: Row | undefined): void {
+  add(row: SourceRow, next: SourceRow | undefined): void {
     const staging = this.#staging
     this.#lines.register(row)
     this.#unseen.add(row)
@@ -222,7 +222,7 @@ export class SourceStager {
   }
 
   /** Maps a row and stages the record. Returns a reject or `filtered` if the row has no record to stage. */
-  #stage(row: Row): Reject | 'filtered' | undefined {
+  #stage(row: SourceRow): Reject | 'filtered' | undefined {
     const { gate, mapper, startedAtMs } = this.#staging
     const digest = gate.digestOf(row.line)
     const { record, reject, filtered, optedOut } = mapper.map(row)

@@ -7,7 +7,7 @@ import type { Pipeline, SourceDefinition } from '../../model/pipeline.ts'
 import { createMapper } from '../../destinations/createMapper.ts'
 import { storableText } from '../../storableText.ts'
 import type { ReadStatistics } from '../../mapping/statistics/readStatistics.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 import { openSource, type OpenedSource } from '../../sources/openSource.ts'
 import { withoutValidators } from '../../sources/openedSource.ts'
 import { crashPoint } from '../crashPoint.ts'
@@ -155,7 +155,7 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
     for await (const rows of source.rows) {
       if (deps.signal?.aborted) throw interruptedError()
       // `rows[at + 1]` is undefined for the last row of the batch.
-      for (let at = 0; at < rows.length; at++) stager.add(rows[at] as Row, rows[at + 1])
+      for (let at = 0; at < rows.length; at++) stager.add(rows[at] as SourceRow, rows[at + 1])
       await stager.flush()
       if (staging.youngSpaceMayGrow && staging.read >= rowsWithGrowingSpace) {
         keepMemoryFlat()

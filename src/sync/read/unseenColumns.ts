@@ -1,5 +1,5 @@
 import { findColumn } from '../../mapping/fields.ts'
-import type { Row } from '../../model/record.ts'
+import type { SourceRow } from '../../model/record.ts'
 
 /**
  * Finds those of the given columns that no row of a source has. Rows of JSON and XML omit empty cells, so the columns of one row are not
@@ -20,7 +20,7 @@ export class UnseenColumns {
   }
 
   /** Removes from `names` the columns for which this row has a cell. */
-  add(row: Row): void {
+  add(row: SourceRow): void {
     if (this.#names.length === 0) return
     if (row.columns !== this.#columns) this.#findIndexes(row.columns)
     if (!this.#indexes.some((index) => row.cells[index] !== undefined)) return

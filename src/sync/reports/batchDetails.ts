@@ -2,7 +2,7 @@
 import { decodeAnswer, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, shownOutcome } from '../../db/entries/read.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { DestinationWords } from '../../destinations/destination.ts'
 import { UsageError } from '../../errors.ts'
@@ -149,12 +149,12 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
   }
 }
 
-type LineRow = Row<'batch', 'id' | 'operation' | 'status' | 'user_count' | 'attempts' | 'reason'>
+type LineRow = DbRow<'batch', 'id' | 'operation' | 'status' | 'user_count' | 'attempts' | 'reason'>
 
 type BatchRow = LineRow &
-  Row<'batch', 'plan_id' | 'created_at' | 'settled_at' | 'next_attempt_at' | 'expires_at' | 'parent_id'> &
-  Row<'plan', 'run_id' | 'pipeline'> &
-  Row<'destination', 'kind' | 'paused_reason'> & {
+  DbRow<'batch', 'plan_id' | 'created_at' | 'settled_at' | 'next_attempt_at' | 'expires_at' | 'parent_id'> &
+  DbRow<'plan', 'run_id' | 'pipeline'> &
+  DbRow<'destination', 'kind' | 'paused_reason'> & {
     readonly bytes: number | null
     readonly sha256: string
     readonly children: readonly Value<'batch', 'id'>[]
@@ -176,7 +176,7 @@ function toLine({ id, operation, status, user_count, attempts, reason }: LineRow
 
 async function loadAttempts(db: Database, id: number): Promise<readonly AttemptLine[]> {
   const rows = await db.query<
-    Row<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
+    DbRow<'attempt', 'id' | 'run_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms' | 'answer'>
   >(
     `select ${sendingRun} as run_id, a.id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, a.answer
      from attempt a join batch b on b.id = a.batch_id join plan p on p.id = b.plan_id

@@ -2,7 +2,7 @@
 import { openStatuses, erasurePhase } from '../../db/batches/states.ts'
 import type { Queryable } from '../../db/database.ts'
 import type { DestinationKey } from '../../db/destinations.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { decodeRowCounts } from '../../db/snapshots.ts'
 
 export interface StoredDestination extends DestinationKey {
@@ -21,7 +21,7 @@ export interface StoredDestination extends DestinationKey {
 /** Returns all destinations of the database, of every environment, in the order in which they were added. */
 export async function listDestinations(db: Queryable): Promise<readonly StoredDestination[]> {
   const rows = await db.query<
-    Row<'destination', 'id' | 'service' | 'kind' | 'account_id' | 'target_id'> & {
+    DbRow<'destination', 'id' | 'service' | 'kind' | 'account_id' | 'target_id'> & {
       run_id: string | null
       pipeline: string | null
       created_at: Date | null

@@ -8,7 +8,7 @@ import { lastSendingRun } from '../../db/attempts.ts'
 import { batchesOfKeys, entriesOf, entryOutcome } from '../../db/entries/read.ts'
 import { findImpliedKeys } from '../../db/impliedKeySearch.ts'
 import { hasRows } from '../../db/queryable.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { ServiceIdentity } from '../engine.ts'
 import type { RecordEvent } from './recordHistory.ts'
@@ -54,7 +54,7 @@ export async function findMember({ db, service }: ExplainDeps, { destinationId, 
 
 /** Returns those of the keys that have a stored record, in hex, sorted. */
 async function loadStoredKeys(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<readonly string[]> {
-  const rows = await db.query<Row<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
+  const rows = await db.query<DbRow<'record', 'key'>>(`select key from record where destination_id = $1 and key = any($2) order by key`, [
     destinationId,
     keys,
   ])
@@ -91,7 +91,7 @@ async function findRecordKeys(db: Database, destinationId: number, { rowKeys, id
  */
 async function findFormerRecordKeys(db: Database, destinationId: number, searched: SearchedKeys): Promise<FoundKeys> {
   const rows = await db.query<
-    Row<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
+    DbRow<'plan', 'run_id'> & { record_key: Buffer; change: string; outcome: string; at: Date; batch_id: string; line: string | null }
   >(
     `select e.record_key, e.change, ${entryOutcome} as outcome, least(coalesce(b.settled_at, b.created_at), statement_timestamp()) as at,
        coalesce((${lastSendingRun('e.batch_id')}), p.run_id) as run_id, e.batch_id, r.line
@@ -128,7 +128,7 @@ async function loadErasureEvents(
   destinationId: number,
   { rowKeys, identifiers }: SearchedKeys,
 ): Promise<RecordEvent[]> {
-  const rows = await db.query<Row<'erasure', 'id'> & { at: Date }>(
+  const rows = await db.query<DbRow<'erasure', 'id'> & { at: Date }>(
     // An erased identifier has the destination 0, an erased row key that of its audience.
     `select e.id, e.erased_at as at from erasure e where e.id in (
        select x.erasure_id from erased_key x where x.service = $1

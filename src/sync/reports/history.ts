@@ -16,7 +16,7 @@ import {
 } from '../../db/runs/columns.ts'
 import { keptDaysOf } from '../../db/runRetention.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { loadFailures, planCounts } from './planCounts.ts'
 import { onlyPlans, type RunReport, type RunStatus, type ShownRun, type ShownTrigger, type StoredRunStatus } from '../../model/report.ts'
 
@@ -62,7 +62,7 @@ export type ShownColumn =
   | 'finished_at'
   | 'product_sets'
 
-type StoredRunRow = Row<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
+type StoredRunRow = DbRow<'run', ShownColumn | 'warnings' | 'stages' | 'columns' | 'rerun_of' | 'scheduled_for'> & {
   readonly service: string | null
   readonly credentials: string | null
   readonly trigger: ShownTrigger
@@ -102,7 +102,7 @@ async function loadRuns(db: Database, sql: string, values: unknown[]): Promise<r
 
 /** Counts rejected rows by code. A row with several faults counts for each of their codes. */
 function countCodes(db: Database, runs: readonly string[]) {
-  return db.query<Row<'reject', 'run_id'> & { codes: NonNullable<StoredRunRow['reject_codes']> }>(
+  return db.query<DbRow<'reject', 'run_id'> & { codes: NonNullable<StoredRunRow['reject_codes']> }>(
     `select x.run_id, jsonb_agg(jsonb_build_object('code', x.code, 'count', x.n) order by x.n desc, x.code) as codes from (
        select f.run_id, f.code, count(*) as n from (
          select j.run_id, j.code from reject j where j.run_id = any($1::bigint[])
@@ -145,7 +145,7 @@ export async function loadRun(db: Database, runId: string): Promise<StoredRun> {
  * none, or if this run read other sources.
  */
 export async function newerReading(db: Database, runId: number): Promise<string | undefined> {
-  const [newer] = await db.query<Row<'run', 'id'>>(
+  const [newer] = await db.query<DbRow<'run', 'id'>>(
     `select n.id from run r join run n on n.destination_id = r.destination_id and n.pipeline = r.pipeline and n.id > r.id
      where r.id = $1 and ${readsOwnSources('r')} and ${readsOwnSources('n')} and n.trigger in ('manual', 'schedule', 'rerun')
        and n.options ->> 'failedOnly' is distinct from 'true' and n.status in ('succeeded', 'partial', 'withheld')
@@ -216,7 +216,7 @@ async function* rejectsOfSource(db: Database, run: number, source: number): Asyn
   let after = { line: -1, row: '(0,0)' }
   for (;;) {
     const rows = await db.query<
-      Row<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint' | 'cells' | 'more'> & { key: string | null; row: string }
+      DbRow<'reject', 'line' | 'source' | 'code' | 'field' | 'message' | 'hint' | 'cells' | 'more'> & { key: string | null; row: string }
     >(
       `select line, source, code, field, message, hint, cells, more, encode(record_key, 'hex') as key, ctid::text as row from reject
        where run_id = $1 and source = $2 and (line, ctid) > ($3::int8, $4::tid) order by line, ctid limit 5000`,
@@ -238,7 +238,7 @@ async function* rejectsOfSource(db: Database, run: number, source: number): Asyn
  * @throws {UsageError} `UNKNOWN_RUN`
  */
 export async function readingRunNumber(db: Database, runId: string): Promise<number> {
-  const [row] = await db.query<Row<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
+  const [row] = await db.query<DbRow<'run', 'id'>>(`select coalesce(s.run_id, r.id) as id from ${runsWithRejects} where r.id = $1`, [
     runNumber(runId),
   ])
   if (!row) throw await unknownOrExpiredRun(db, runId)
@@ -305,6 +305,6 @@ function toStoredRun(row: StoredRunRow): StoredRun {
 }
 
 export async function pipelinesWithRuns(db: Database): Promise<readonly string[]> {
-  const rows = await db.query<Row<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
+  const rows = await db.query<DbRow<'run', 'pipeline'>>('select distinct pipeline from run order by pipeline')
   return rows.map(({ pipeline }) => pipeline)
 }

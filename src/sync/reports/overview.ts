@@ -2,7 +2,7 @@
 import type { Queryable } from '../../db/database.ts'
 import { withinFence, type Fence } from '../../db/fence.ts'
 import type { DestinationKey } from '../../db/destinations.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import {
   decodeCounts,
   decodeError,
@@ -90,7 +90,7 @@ export interface RecentRun {
 const lineColumns = `r.id, r.pipeline, ${shownTrigger} as trigger, r.status, r.counts, r.guards, r.plan_id, r.error, r.product_sets,
   r.created_at, r.started_at, r.finished_at, r.progress, r.cancel_requested_at`
 
-type LineRow = Row<'run', ShownColumn | 'progress' | 'cancel_requested_at'> & { readonly trigger: ShownTrigger }
+type LineRow = DbRow<'run', ShownColumn | 'progress' | 'cancel_requested_at'> & { readonly trigger: ShownTrigger }
 
 /**
  * SQL condition that the run `r` could send. A plan cannot. An apply cannot if its plan was stale, or was applied before. Such an apply has
@@ -200,7 +200,7 @@ export interface DestinationOverview {
 
 /** Loads the destination of a pipeline; undefined if it is not stored yet. */
 export async function loadDestination(db: Queryable, key: DestinationKey, pipeline: string): Promise<DestinationOverview | undefined> {
-  const [row] = await db.query<Row<'destination', 'credentials'> & { at: Date | null; resumed: Date | null }>(
+  const [row] = await db.query<DbRow<'destination', 'credentials'> & { at: Date | null; resumed: Date | null }>(
     `select d.credentials, r.at, (
          select max(a.at) from audit a
          where a.run_id is null and a.what = 'pipeline.resumed' and a.detail ->> 'destinationId' = d.id::text) as resumed

@@ -4,7 +4,7 @@ import { serviceOnlyFields } from '../../mapping/products/vocabulary.ts'
 import { UsageError } from '../../errors.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf, formerEntries } from '../../db/entries/read.ts'
-import type { Outer, Row, Value } from '../../db/row.ts'
+import type { Outer, DbRow, Value } from '../../db/row.ts'
 import type { Change } from '../../model/report.ts'
 import { describeIdentifier } from '../../mapping/redactPersonalData.ts'
 import type { Destination } from '../../destinations/destination.ts'
@@ -35,10 +35,10 @@ export interface PlanChange {
   readonly users?: number
 }
 
-type ChangeRow = Row<'batch', 'seq'> &
-  Row<'destination', 'kind'> &
-  Row<'entry', 'record_key' | 'keys' | 'users'> &
-  Outer<Row<'record', 'line'>> & {
+type ChangeRow = DbRow<'batch', 'seq'> &
+  DbRow<'destination', 'kind'> &
+  DbRow<'entry', 'record_key' | 'keys' | 'users'> &
+  Outer<DbRow<'record', 'line'>> & {
     readonly action: PlanChange['action']
     readonly body: Buffer | null
     readonly body_before: Buffer | null
@@ -94,7 +94,7 @@ export async function* loadPlanChanges(db: Database, planId: string): AsyncGener
  * @throws {UsageError} `UNKNOWN_PLAN`
  */
 export async function runsOfPlan(db: Database, planId: string): Promise<{ readonly made: string; readonly applied: string }> {
-  const [row] = await db.query<Row<'plan', 'run_id'> & { applied_by: string | null }>(
+  const [row] = await db.query<DbRow<'plan', 'run_id'> & { applied_by: string | null }>(
     'select run_id, (select max(id) from run where plan_id = plan.id) as applied_by from plan where id = $1',
     [planId],
   )

@@ -4,7 +4,7 @@ import type { Database } from '../../db/database.ts'
 import { wasRead } from '../../db/digests.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
 import { hasRows } from '../../db/queryable.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { isSuppressed } from '../../db/suppressed.ts'
 import { kindsWhere } from '../../destinations/index.ts'
@@ -12,7 +12,7 @@ import { digestsOf, type RecordEvent } from './recordHistory.ts'
 
 /** Returns one event if a do-not-reach list of the account has one of the identifiers; otherwise none. */
 export async function loadSuppressionEvents(db: Database, destinationId: number, identifiers: readonly Buffer[]): Promise<RecordEvent[]> {
-  const lists = await db.query<Row<'destination', 'id'>>(
+  const lists = await db.query<DbRow<'destination', 'id'>>(
     `select l.id from destination t
      join destination l on l.kind = any($2) and l.service = t.service and l.account_id = t.account_id where t.id = $1`,
     [destinationId, kindsWhere(({ suppresses }) => suppresses)],
@@ -40,7 +40,7 @@ export async function loadReadEvents(
   keys: readonly Buffer[],
   filterNote: string,
 ): Promise<RecordEvent[]> {
-  const rows = await db.query<Row<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
+  const rows = await db.query<DbRow<'record', 'line' | 'status' | 'body' | 'identifiers' | 'hash'> & { at: Date; run_id: string | null }>(
     // The event has the time at which the read began, because the read may end after the event `planned`. If the snapshot has expired, the
     // event has the time of the oldest stored run.
     `select coalesce(s.opened_at, (select min(created_at) from run where destination_id = $1), statement_timestamp()) as at,
@@ -70,7 +70,7 @@ export async function loadReadEvents(
  * left the record live.
  */
 export async function loadRejectEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
-  const rows = await db.query<Row<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date; outdated: boolean }>(
+  const rows = await db.query<DbRow<'reject', 'run_id' | 'line' | 'code' | 'field' | 'message' | 'hint'> & { at: Date; outdated: boolean }>(
     // The runs are ordered by `started_at`: a run may be requested before an earlier run reads, but it starts after that run.
     `select r.started_at as at, j.run_id, j.line, j.code, j.field, j.message, j.hint,
        exists (select from record where destination_id = $1 and key = j.record_key and status = 'live')
@@ -99,7 +99,7 @@ export async function loadRejectEvents(db: Database, destinationId: number, keys
  * - No record is stored: one event if a key waits to be deleted.
  */
 export async function loadWithheldEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
-  const [plan] = await db.query<Row<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
+  const [plan] = await db.query<DbRow<'plan', 'created_at' | 'run_id'> & { code: string; out_of_stock: boolean }>(
     `select p.created_at, p.run_id, p.guards -> 0 ->> 'code' as code, p.guards -> 0 -> 'outOfStock' is not null as out_of_stock
      from plan p join (
        select s.id from snapshot s join run r on r.id = s.run_id
@@ -109,7 +109,7 @@ export async function loadWithheldEvents(db: Database, destinationId: number, ke
     [destinationId],
   )
   if (plan === undefined) return []
-  const rows = await db.query<Row<'record', 'key' | 'status'>>(
+  const rows = await db.query<DbRow<'record', 'key' | 'status'>>(
     'select key, status from record where destination_id = $1 and key = any($2)',
     [destinationId, keys],
   )

@@ -1,7 +1,7 @@
 /** Formats rejected rows as a table for `rejects --csv` and the dashboard: the columns of the sources, then the reasons. */
 import type { Database } from '../../db/database.ts'
 import type { SourceFacts } from '../../formats/rows.ts'
-import type { Outer, Row } from '../../db/row.ts'
+import type { Outer, DbRow } from '../../db/row.ts'
 import { decodeSources } from '../../db/snapshots.ts'
 import { spreadsheetCell } from '../../mapping/rejectsFile.ts'
 import { loadRejects, loadRun, runNumber, type StoredReject } from './history.ts'
@@ -43,7 +43,7 @@ export interface RunSources {
  * @throws {UsageError} `UNKNOWN_RUN` if `runId` is not of the form `r_81` or `81`
  */
 export async function loadRunSources(db: Database, runId: string): Promise<RunSources> {
-  const [row] = await db.query<Outer<Row<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
+  const [row] = await db.query<Outer<DbRow<'snapshot', 'id' | 'sources'>> & { source: string | null }>(
     `select s.id, s.sources, reading.options->>'source' as source
      from run r left join snapshot s on s.id = r.snapshot_id left join run reading on reading.id = s.run_id where r.id = $1`,
     [runNumber(runId)],

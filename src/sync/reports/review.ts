@@ -3,7 +3,7 @@ import { serviceOnlyFields } from '../../mapping/products/vocabulary.ts'
 import type { Database } from '../../db/database.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { decodePlanCounts, decodePlanGuards, decodePlannedSets, decodeReview } from '../../db/plans.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { cutText } from '../../cutText.ts'
 import { UsageError } from '../../errors.ts'
 import type { Change, GuardResult, ProductSetChange, RunCounts } from '../../model/report.ts'
@@ -60,8 +60,8 @@ const maxSamples = 20
 /** Loads a plan. @throws {UsageError} `UNKNOWN_PLAN` */
 export async function loadReview(db: Database, planId: string): Promise<PlanReview> {
   const [row] = await db.query<
-    Row<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
-      Row<'destination', 'kind'> & { requests: number; newest: Value<'plan', 'id'> }
+    DbRow<'plan', 'run_id' | 'pipeline' | 'status' | 'digest' | 'created_at' | 'counts' | 'guards' | 'review' | 'product_sets'> &
+      DbRow<'destination', 'kind'> & { requests: number; newest: Value<'plan', 'id'> }
   >(
     `select p.run_id, p.pipeline, d.kind, p.status, p.digest, p.created_at, p.counts, p.guards, p.review, p.product_sets,
        (select count(*)::int from batch b where b.plan_id = p.id and b.parent_id is null) as requests,

@@ -2,7 +2,7 @@
 import { durationPercentile, madeByRun } from '../../db/attempts.ts'
 import type { Database, Queryable } from '../../db/database.ts'
 import { isPaused } from '../../db/pauses.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { decodeProgress, readOptions, type StoredProgress } from '../../db/runs/columns.ts'
 import { readingRunNumber, runNumber } from './history.ts'
 
@@ -60,7 +60,7 @@ export interface RequestLine {
 export async function loadRunDetails(db: Queryable, runId: string): Promise<RunDetails> {
   const id = runNumber(runId)
   const [row] = await db.query<
-    Row<'run', 'progress' | 'cancel_requested_at' | 'options'> & { paused: boolean; ahead: Value<'run', 'id'> | null }
+    DbRow<'run', 'progress' | 'cancel_requested_at' | 'options'> & { paused: boolean; ahead: Value<'run', 'id'> | null }
   >(
     `select progress, cancel_requested_at, options, status = 'queued' and ${isPaused('r')} as paused,
        case when status = 'queued' then (
@@ -70,7 +70,7 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
   )
   const options = readOptions(row?.options)
   const [[rerun], [summary], latest] = await Promise.all([
-    db.query<Row<'run', 'id'>>(
+    db.query<DbRow<'run', 'id'>>(
       `select id from run where rerun_of = $1 and options ? 'failedOnly' and id > $1 and status in ('queued', 'running', 'succeeded')
          and pipeline = (select pipeline from run where id = $1) order by id desc limit 1`,
       [id],
@@ -82,8 +82,8 @@ export async function loadRunDetails(db: Queryable, runId: string): Promise<RunD
       [id],
     ),
     db.query<
-      Row<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
-        Row<'batch', 'operation' | 'user_count'>
+      DbRow<'attempt', 'batch_id' | 'started_at' | 'outcome' | 'http_status' | 'reason' | 'duration_ms'> &
+        DbRow<'batch', 'operation' | 'user_count'>
     >(
       `select a.batch_id, a.started_at, a.outcome, a.http_status, a.reason, a.duration_ms, b.operation, b.user_count
        from run r join attempt a on ${madeByRun} join batch b on b.id = a.batch_id where r.id = $1 order by a.id desc limit 10`,

@@ -1,7 +1,7 @@
 /** Loads figures of a pipeline for plots. */
 import { durationPercentile } from '../../db/attempts.ts'
 import type { Queryable } from '../../db/database.ts'
-import type { Present, Row } from '../../db/row.ts'
+import type { Present, DbRow } from '../../db/row.ts'
 import { decodeCounts, decodeStages } from '../../db/runs/columns.ts'
 import { readsOwnSources } from '../../db/runs/request.ts'
 import { decodeSources } from '../../db/snapshots.ts'
@@ -31,8 +31,8 @@ export interface RunFigures {
 /** Returns the figures of the last `limit` ended runs, oldest first. Leaves out plans, audits and skipped runs. */
 export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironment, limit: number): Promise<readonly RunFigures[]> {
   const rows = await db.query<
-    Row<'run', 'id' | 'status' | 'counts' | 'stages'> &
-      Present<Row<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
+    DbRow<'run', 'id' | 'status' | 'counts' | 'stages'> &
+      Present<DbRow<'run', 'finished_at'>> & { n: number; limited: number; p50: number | null; p95: number | null }
   >(
     `select r.*, a.* from (
        select x.* from ${givenPipelines} cross join lateral (
@@ -67,7 +67,7 @@ export async function loadRunFigures(db: Queryable, pipeline: PipelineInEnvironm
 
 /** Returns the facts about the pipeline's own sources from the last run that has any; empty if none were read. */
 export async function loadLastSources(db: Queryable, pipeline: PipelineInEnvironment): Promise<readonly SourceFacts[]> {
-  const [row] = await db.query<Row<'snapshot', 'id' | 'sources'>>(
+  const [row] = await db.query<DbRow<'snapshot', 'id' | 'sources'>>(
     `select x.* from ${givenPipelines} cross join lateral (
        select s.id, s.sources from run r join snapshot s on s.id = r.snapshot_id join run reading on reading.id = s.run_id
        where ${isRunOf} and ${readsOwnSources('reading')} and s.sources <> '[]' order by r.id desc limit 1) x`,

@@ -3,7 +3,7 @@ import { lastSendingRun, sendingRun } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { batchesOfRecords, entriesOf, shownOutcome } from '../../db/entries/read.ts'
 import { invalidatingRun, readInvalidated, type InvalidatedKind } from '../../db/invalidated.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { RecordEvent } from './recordHistory.ts'
 
 /** Parts of the events that depend on the type of the destination's keys. */
@@ -13,7 +13,7 @@ export interface ExplainedKeys {
   /** SQL of the state of each key of the records. `$1`: destination, `$2`: keys of the records. */
   readonly states: string
   /** Name of a key in messages. */
-  readonly nameOf: (state: Row<'remote', 'key' | 'remote_key'>) => string
+  readonly nameOf: (state: DbRow<'remote', 'key' | 'remote_key'>) => string
   /** Digests of the keys for an event; empty for products. */
   readonly digestsOf: (keys: readonly Buffer[]) => Pick<RecordEvent, 'digest' | 'identifiers'>
 }
@@ -29,7 +29,7 @@ export async function loadEntryEvents(
   explained: ExplainedKeys & { readonly filterNote: string },
 ): Promise<RecordEvent[]> {
   const rows = await db.query<
-    Row<'plan', 'run_id'> & {
+    DbRow<'plan', 'run_id'> & {
       at: Date
       ended_at: Date
       plan_id: string
@@ -86,7 +86,9 @@ export async function loadEntryEvents(
  * because the operation may have had more users before.
  */
 export async function loadAttemptEvents(db: Database, destinationId: number, keys: readonly Buffer[]): Promise<RecordEvent[]> {
-  const rows = await db.query<Row<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>>(
+  const rows = await db.query<
+    DbRow<'attempt', 'started_at' | 'finished_at' | 'run_id' | 'batch_id' | 'outcome' | 'http_status' | 'reason'>
+  >(
     `with recursive own as materialized ( -- batches that have the records
        select id, plan_id, parent_id, body from batch where id in (${batchesOfRecords('$1', '$2::bytea[]')})),
      carrier as ( -- these batches with their parents
@@ -134,7 +136,7 @@ export async function loadStateEvents(
   explained: ExplainedKeys,
 ): Promise<RecordEvent[]> {
   const rows = await db.query<
-    Row<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
+    DbRow<'remote', 'key' | 'ref_count' | 'expires_at' | 'remote_key' | 'refused_code' | 'refused_message' | 'batch_id' | 'synced_hash'> & {
       in_sync: boolean
       synced: boolean
       answered: boolean

@@ -1,5 +1,5 @@
 import type { Database } from '../../db/database.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { loadReport } from './history.ts'
 import { declarationValidS } from '../../db/schedules.ts'
 import { givenPipelines, isRunOf, pipelineColumns, type PipelineInEnvironment } from './overview.ts'
@@ -33,7 +33,7 @@ export interface States {
 /** Returns the states of the pipelines, in their order. */
 export async function pipelineStates(db: Database, given: readonly PipelineInEnvironment[]): Promise<States> {
   const rows = await db.query<
-    Row<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }
+    DbRow<'run', 'pipeline'> & { last: Value<'run', 'id'> | null; running: Value<'run', 'id'> | null; success: Value<'run', 'finished_at'> }
   >(
     `select p.name as pipeline, ended.id as last, running.id as running, success.at as success
      from unnest($1::text[], $2::text[], $3::text[]) with ordinality as p (name, origin, credentials, place)

@@ -9,7 +9,7 @@ import { addWarnings, attachPlan } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { confirmationsOf } from '../../db/entries/read.ts'
 import { replaceGroupContent, contentVersionOf } from '../../db/remote/referenceCounts.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { warnOfBrokenImages } from './brokenImages.ts'
 import { destinationOf } from '../../destinations/index.ts'
@@ -36,7 +36,7 @@ import { timedStage } from './timedStage.ts'
  */
 export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunReport> {
   const [plan] = await deps.db.query<
-    Row<'plan', 'pipeline' | 'destination_id'> & Row<'destination', 'service' | 'credentials'> & Row<'run', 'options'>
+    DbRow<'plan', 'pipeline' | 'destination_id'> & DbRow<'destination', 'service' | 'credentials'> & DbRow<'run', 'options'>
   >(
     `select p.pipeline, p.destination_id, d.service, d.credentials, u.options
      from plan p join destination d on d.id = p.destination_id join run u on u.id = p.run_id where p.id = $1`,
@@ -90,8 +90,8 @@ export async function applyPlan(deps: EngineDeps, planId: string): Promise<RunRe
 export async function startApplying(deps: EngineDeps, run: ClaimedRun, planId: string): Promise<'started' | 'appliedBefore'> {
   return deps.db.transaction(async (tx) => {
     const [row] = await tx.query<
-      Row<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
-        Row<'destination', 'kind' | 'state_version'> & {
+      DbRow<'plan', 'status' | 'pipeline' | 'destination_id' | 'snapshot_id'> &
+        DbRow<'destination', 'kind' | 'state_version'> & {
           plan_version: Value<'plan', 'state_version'>
           desired_changed: boolean
           content_written: boolean
@@ -140,7 +140,7 @@ export async function startApplying(deps: EngineDeps, run: ClaimedRun, planId: s
 
 /** Adds the warning `PLAN_APPLIED` to the run. The warning names the first run that sent the plan, if that run is still stored. */
 async function warnAppliedBefore(deps: EngineDeps, run: ClaimedRun, planId: string): Promise<void> {
-  const [earlier] = await deps.db.query<Row<'run', 'id'>>(
+  const [earlier] = await deps.db.query<DbRow<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' order by id limit 1`,
     [planId],
   )
@@ -191,7 +191,7 @@ export async function sendPlan(
 async function concludePlan(deps: EngineDeps, planId: string): Promise<Ending> {
   const counts = await planCounts(deps.db, planId)
   const [row] = await deps.db.query<
-    Row<'destination', 'paused_reason'> & Row<'plan', 'pipeline' | 'destination_id' | 'guards'> & { deferred: number }
+    DbRow<'destination', 'paused_reason'> & DbRow<'plan', 'pipeline' | 'destination_id' | 'guards'> & { deferred: number }
   >(
     `select p.destination_id, d.paused_reason, p.pipeline, p.guards, coalesce((p.counts ->> 'deferred')::int, 0) as deferred
      from plan p join destination d on d.id = p.destination_id where p.id = $1`,

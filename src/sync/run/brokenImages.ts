@@ -2,7 +2,7 @@ import type { ImageCheck, ImageCheckOptions } from '../../http/imageCheck.ts'
 import { noteOf } from '../../mapping/statistics/qualityCodes.ts'
 import { addWarnings } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 
 const maxExamples = 3
@@ -51,7 +51,7 @@ async function sampleProducts(
   const [table] = await db.query<{ rows: number }>(`select reltuples as rows from pg_class where oid = to_regclass('record')`)
   const rows = table?.rows ?? 0
   const percent = rows < sampledFromRows ? 100 : Math.min(100, Math.max(0.01, (100 * rowsPerProduct * maxProducts) / rows))
-  const found = await db.query<Row<'record', 'key'> & { link: string | null }>(
+  const found = await db.query<DbRow<'record', 'key'> & { link: string | null }>(
     `select key, body::jsonb ->> 'image_link' as link from (
        select key, body from record tablesample system (${percent})
        where destination_id = $1 and status = 'live' order by random() limit $2) r`,

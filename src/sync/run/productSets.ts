@@ -3,7 +3,7 @@ import type { Pipeline } from '../../model/pipeline.ts'
 import { loadProductSets, markLostProducts } from '../../db/productSets.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import { isRefusedOrUnresolved } from '../reports/nextCommands.ts'
 import type { Ending } from './runUnderLease.ts'
@@ -18,7 +18,7 @@ import { destinationOf } from '../../destinations/index.ts'
 export async function keepSetsOfRun(deps: EngineDeps, run: ClaimedRun, planId: string, ending: Ending): Promise<Ending> {
   const planned = await loadPlannedSets(deps.db, planId)
   if (planned === undefined || ending.error !== undefined || deps.signal?.aborted) return ending
-  const [target] = await deps.db.query<Row<'destination', 'target_id'>>('select target_id from destination where id = $1', [
+  const [target] = await deps.db.query<DbRow<'destination', 'target_id'>>('select target_id from destination where id = $1', [
     run.destinationId,
   ])
   if (target === undefined) throw new Error(`destination ${run.destinationId} is not stored`)

@@ -2,7 +2,7 @@ import pLimit from 'p-limit'
 import { connectionOf, type Connection, type Database } from '../../db/database.ts'
 import { storeImageSample } from '../../db/plans.ts'
 import { endFalseWaits } from '../../db/remote/lateRequests.ts'
-import type { Row, Value } from '../../db/row.ts'
+import type { DbRow, Value } from '../../db/row.ts'
 import { updateRun } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { backfillCommandOf, readsBackfillSource } from '../../db/runs/request.ts'
@@ -260,7 +260,7 @@ async function assertNoUnplannedOptOuts(deps: EngineDeps, pipeline: Pipeline, ru
  */
 async function assertDefinitionOfLastRead(deps: EngineDeps, pipeline: Pipeline, run: ClaimedRun): Promise<void> {
   // A read without a plan changed no record.
-  const [last] = await deps.db.query<Row<'snapshot', 'definition_hash'>>(
+  const [last] = await deps.db.query<DbRow<'snapshot', 'definition_hash'>>(
     `select s.definition_hash from snapshot s
      where s.destination_id = $1 and exists (select from plan p where p.snapshot_id = s.id) order by s.id desc limit 1`,
     [run.destinationId],

@@ -1,7 +1,7 @@
 import { hasAttempts } from '../../db/attempts.ts'
 import type { Database } from '../../db/database.ts'
 import { ensureDestination } from '../../db/destinations.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { readOptions } from '../../db/runs/columns.ts'
 import { UsageError } from '../../errors.ts'
 import { onlyPlans, type RunReport } from '../../model/report.ts'
@@ -38,7 +38,7 @@ export async function rerun(
       hint: `sluice ${trigger} ${name} repeats it; sluice run ${name} sends`,
     })
   await assertRunOfDestination(deps.db, id, { pipeline: name, destinationId })
-  const [old] = await deps.db.query<Row<'run', 'options' | 'rerun_of'>>('select options, rerun_of from run where id = $1', [id])
+  const [old] = await deps.db.query<DbRow<'run', 'options' | 'rerun_of'>>('select options, rerun_of from run where id = $1', [id])
   const { full, source, failedOnly: wasFailedOnly } = readOptions(old?.options)
   if (wasFailedOnly && !options.failedOnly && old?.rerun_of != null)
     return runPipeline(deps, pipeline, { trigger: 'rerun', rerunOf: Number(old.rerun_of), failedOnly: true })
@@ -63,7 +63,7 @@ interface CurrentDestination {
  * @throws {UsageError} `RUN_OF_ANOTHER_DESTINATION`
  */
 export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId: number, current: CurrentDestination): Promise<void> {
-  const [run] = await db.query<Row<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
+  const [run] = await db.query<DbRow<'run', 'destination_id'>>('select destination_id from run where id = $1', [runId])
   if (run === undefined || run.destination_id === null || run.destination_id === current.destinationId) return
   throw new UsageError(
     'RUN_OF_ANOTHER_DESTINATION',
@@ -78,7 +78,7 @@ export async function assertRunOfDestination(db: Pick<Database, 'query'>, runId:
  * @throws {UsageError} `PLAN_OF_ANOTHER_DESTINATION`
  */
 export async function assertPlanOfDestination(db: Pick<Database, 'query'>, planId: string, current: CurrentDestination): Promise<void> {
-  const [plan] = await db.query<Row<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])
+  const [plan] = await db.query<DbRow<'plan', 'destination_id'>>('select destination_id from plan where id = $1', [planId])
   if (plan === undefined || plan.destination_id === current.destinationId) return
   throw new UsageError(
     'PLAN_OF_ANOTHER_DESTINATION',

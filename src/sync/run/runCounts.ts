@@ -5,7 +5,7 @@ import { entriesOf, entryOutcome, shownOutcome, usersOf } from '../../db/entries
 import { hasRows } from '../../db/queryable.ts'
 import type { Unconfirmed } from '../../db/runs/columns.ts'
 import { updateCounts } from '../../db/runs/update.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import { countedBatches, planCounts, type PlanCounts } from '../reports/planCounts.ts'
 import type { Settled } from '../../model/report.ts'
 
@@ -17,7 +17,7 @@ import type { Settled } from '../../model/report.ts'
  * - `settled`: products or users of other plans that the run settled; absent if it sent no request of another plan
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
-  const [row] = await db.query<Row<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
+  const [row] = await db.query<DbRow<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
   const planId = row?.plan_id ?? null
   const sent = planId !== null && row?.trigger !== 'plan' ? await sentCounts(db, planId) : undefined
   const settled = await settledBy(db, runId, planId)
@@ -47,7 +47,7 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
  * superseded. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
-  const plans = await db.query<Row<'batch', 'plan_id'>>(
+  const plans = await db.query<DbRow<'batch', 'plan_id'>>(
     `select b.plan_id from attempt a join batch b on b.id = a.batch_id where a.run_id = $1
      union select plan_id from audit where run_id = $1 and plan_id is not null
      -- A batch that a killed run claimed and did not send counts as ambiguous in that run, until a later plan supersedes it.
@@ -62,7 +62,7 @@ export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Pro
 
 /** Updates the counts of the ended runs that sent a plan, except the run `exceptRunId`. Does not change `requests`. */
 export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRunId?: number): Promise<void> {
-  const runs = await db.query<Row<'run', 'id'>>(
+  const runs = await db.query<DbRow<'run', 'id'>>(
     `select id from run where plan_id = $1 and trigger <> 'plan' and finished_at is not null and id is distinct from $2::bigint`,
     [planId, exceptRunId ?? null],
   )

@@ -9,7 +9,7 @@ import { addWarnings } from '../../db/runs/update.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import type { RunOptions } from '../../db/runs/columns.ts'
 import { mayImply } from '../../db/impliedKeys.ts'
-import type { Row } from '../../db/row.ts'
+import type { DbRow } from '../../db/row.ts'
 import type { EngineDeps } from '../engine.ts'
 import { recordOf } from '../../unknownValue.ts'
 
@@ -23,7 +23,7 @@ const timeoutMs = 2_000
 export async function detectNewSandboxInstance(deps: EngineDeps, run: ClaimedRun): Promise<boolean> {
   const instance = await requestInstance(deps.service.origin)
   if (instance === undefined) return false
-  const [row] = await deps.db.query<Row<'destination', 'instance'> & { is_synced: boolean }>(
+  const [row] = await deps.db.query<DbRow<'destination', 'instance'> & { is_synced: boolean }>(
     `select instance, (exists (select from remote m where m.destination_id = d.id and m.synced_hash is not null)
          or exists (select from batch b where b.destination_id = d.id and b.status = 'settled' and ${mayImply('b')})) as is_synced
      from destination d where id = $1`,

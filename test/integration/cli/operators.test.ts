@@ -150,7 +150,7 @@ test('a worker logs at its start which pipelines it cannot run, and a scheduler 
 
 test('if one set of credentials cannot start, a worker ends the runs of the others before it fails', { timeout: 150_000 }, async () => {
   await using shop = await workspace()
-  const second = credentialsYaml.replaceAll('"\${STAGING_TOKEN}"', '1002-token')
+  const second = credentialsYaml.replaceAll('"${STAGING_TOKEN}"', '1002-token')
   shop.write('sluice.yaml', second)
   shop.write('feed.csv', feed(2))
   shop.write('pipelines/shop.yaml', shopYaml)

@@ -5,7 +5,7 @@ import { RunError } from '../../../src/errors.ts'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { SourceDefinition } from '../../../src/model/pipeline.ts'
-import type { Row } from '../../../src/model/record.ts'
+import type { SourceRow } from '../../../src/model/record.ts'
 import type { SourceContext } from '../../../src/sources/openSource.ts'
 import { openSource } from '../../../src/sources/openSource.ts'
 
@@ -32,13 +32,13 @@ export async function temporaryFolder(): Promise<Folder> {
 export interface Outcome {
   /** Code of the error, `unchanged`, or `read`. */
   readonly code: string
-  readonly rows: readonly Row[]
+  readonly rows: readonly SourceRow[]
   readonly facts: SourceFacts | undefined
   readonly error: RunError | undefined
 }
 
 export async function readSource(definition: SourceDefinition, context: Partial<SourceContext> = {}): Promise<Outcome> {
-  const rows: Row[] = []
+  const rows: SourceRow[] = []
   try {
     const source = await openSource(definition, { env: {}, log: silentLogger, backoffMs: 0, ...context })
     try {

@@ -6,7 +6,7 @@ import type { Detected } from '../../../src/formats/openFormat.ts'
 import { openFormat } from '../../../src/formats/openFormat.ts'
 import type { FormatEnd, RecordGate } from '../../../src/formats/formatReader.ts'
 import type { SourceDefinition } from '../../../src/model/pipeline.ts'
-import type { Cell, Row } from '../../../src/model/record.ts'
+import type { Cell, SourceRow } from '../../../src/model/record.ts'
 import { sourceOf } from '../../support/sourceDefinition.ts'
 
 export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {
@@ -19,7 +19,7 @@ export type Overrides = Partial<Omit<SourceDefinition, 'csv'>> & {
 }
 
 export interface ReadResult {
-  readonly rows: readonly Row[]
+  readonly rows: readonly SourceRow[]
   readonly detected: Detected
   readonly end: FormatEnd
   readonly containerProof: string | undefined
@@ -40,7 +40,7 @@ export async function read(content: Buffer | string, overrides: Overrides = {}):
     ...(overrides.charset === undefined ? {} : { charset: overrides.charset }),
     ...(overrides.gate === undefined ? {} : { gate: overrides.gate }),
   })
-  const rows: Row[] = []
+  const rows: SourceRow[] = []
   for await (const batch of opened.reader.rows) rows.push(...batch)
   return { rows, detected: opened.detected, end: opened.reader.end(), containerProof: opened.containerProof }
 }
@@ -59,7 +59,7 @@ export async function refusal(content: Buffer | string, overrides: Overrides = {
   }
 }
 
-export function cellsOf(row: Row | undefined): Readonly<Record<string, Cell>> {
+export function cellsOf(row: SourceRow | undefined): Readonly<Record<string, Cell>> {
   const cells: Record<string, Cell> = {}
   row?.columns.forEach((column, at) => {
     const cell = row.cells[at]
@@ -69,7 +69,7 @@ export function cellsOf(row: Row | undefined): Readonly<Record<string, Cell>> {
 }
 
 /** Returns the cells of a row as one text, for any order of its columns. */
-export function textOf(row: Row): string {
+export function textOf(row: SourceRow): string {
   return JSON.stringify(Object.entries(cellsOf(row)).toSorted(([a], [b]) => (a < b ? -1 : 1)))
 }
 

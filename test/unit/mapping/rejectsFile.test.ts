@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createMapper } from '../../../src/destinations/createMapper.ts'
 import { spreadsheetCell } from '../../../src/mapping/rejectsFile.ts'
-import type { Row } from '../../../src/model/record.ts'
+import type { SourceRow } from '../../../src/model/record.ts'
 import { resolvePipeline } from '../../../src/pipeline/resolve.ts'
 import { reasonColumns } from '../../../src/sync/reports/rejectsCsv.ts'
 
@@ -20,14 +20,14 @@ const good = {
   image_link: 'https://shop.example/i/1.jpg',
   brand: 'Acme',
 }
-const rowOf = (fields: object): Row => ({
+const rowOf = (fields: object): SourceRow => ({
   line: 2,
   columns: Object.keys({ ...good, ...fields }),
   cells: Object.values({ ...good, ...fields }),
 })
 
 /** Returns the row as a run reads it from the rejects file in which it was written. */
-const rejectedAgain = (row: Row): Row => ({
+const rejectedAgain = (row: SourceRow): SourceRow => ({
   line: 2,
   columns: [...row.columns, ...reasonColumns(row.columns)],
   cells: [...mapper.mask(row).map(spreadsheetCell), '2', 'LINK_NOT_HTTPS', 'link', 'is http', 'Use https.'],

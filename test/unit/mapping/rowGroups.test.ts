@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createRowJoiner } from '../../../src/mapping/rowGroups/joinRowGroups.ts'
-import type { Row } from '../../../src/model/record.ts'
+import type { SourceRow } from '../../../src/model/record.ts'
 import { workbook } from '../formats/workbookOf.ts'
 import { catalog, csvOf, through, type Fields, type Settings } from '../../support/through.ts'
 
@@ -293,7 +293,7 @@ describe('a Shopify export', () => {
 
   test('a product with very many rows is passed on in parts: memory is bounded, and lost images are reported', () => {
     const columns = Object.keys(empty)
-    const row = (fields: Fields, line: number): Row => ({ line, columns, cells: columns.map((column) => fields[column]) })
+    const row = (fields: Fields, line: number): SourceRow => ({ line, columns, cells: columns.map((column) => fields[column]) })
     const joiner = createRowJoiner(columns, undefined)!
     joiner.push(row(first('cup'), 2))
     let line = 2
@@ -312,7 +312,7 @@ describe('a Shopify export', () => {
 
   test('a product with very long rows is passed on before its end', () => {
     const columns = Object.keys(empty)
-    const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
+    const row = (fields: Fields): SourceRow => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
     const joiner = createRowJoiner(columns, undefined)!
     const long = 'x'.repeat(100_000)
     joiner.push(row(first('cup', { 'Body (HTML)': long })))
@@ -412,7 +412,7 @@ describe('a WooCommerce export', () => {
 
   test('products that were read long ago are removed from memory', () => {
     const columns = Object.keys(none)
-    const row = (fields: Fields): Row => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
+    const row = (fields: Fields): SourceRow => ({ line: 2, columns, cells: columns.map((column) => fields[column]) })
     const joiner = createRowJoiner(columns, undefined)!
     const long = 'x'.repeat(1_000_000)
     for (let id = 1; id <= 40; id++) joiner.push(row(variable(id, { Description: long })))

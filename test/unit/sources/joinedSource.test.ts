@@ -5,16 +5,20 @@ import { expect, test } from 'vitest'
 import type { SourceFacts } from '../../../src/formats/rows.ts'
 import { silentLogger } from '../../../src/log.ts'
 import type { SourceDefinition } from '../../../src/model/pipeline.ts'
-import type { Row } from '../../../src/model/record.ts'
+import type { SourceRow } from '../../../src/model/record.ts'
 import { openJoined } from '../../../src/sources/joinedSource.ts'
 import { sourceOf } from '../../support/sourceDefinition.ts'
 
-const rowOf = (columns: readonly string[], cells: readonly string[]): Row => ({ line: 2, columns, cells })
+const rowOf = (columns: readonly string[], cells: readonly string[]): SourceRow => ({ line: 2, columns, cells })
 const personOf = (id: string) => rowOf(['id'], [id])
 const consentOf = (id: string, marketing: string) => rowOf(['person', 'marketing'], [id, marketing])
 
 /** Joins rows of people to `times` repetitions of the rows of consents. `complete`: false if the end of the consents is not proven. */
-async function join(people: readonly Row[], consents: readonly Row[] | Generator<Row>, { times = 1, complete = true } = {}) {
+async function join(
+  people: readonly SourceRow[],
+  consents: readonly SourceRow[] | Generator<SourceRow>,
+  { times = 1, complete = true } = {},
+) {
   const main = sourceOf('people.csv')
   const file = sourceOf('consents.csv')
   const open = (definition: SourceDefinition) => {

@@ -2,7 +2,14 @@ import type { SourceFacts } from '../../../formats/rows.ts'
 import type { Pipeline } from '../../../model/pipeline.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
 import type { DescribingMapper } from '../../../mapping/mapper.ts'
-import { identifierTypes, type MappedRecord, type PackedIdentifier, type Reject, type Row, type Warning } from '../../../model/record.ts'
+import {
+  identifierTypes,
+  type MappedRecord,
+  type PackedIdentifier,
+  type Reject,
+  type SourceRow,
+  type Warning,
+} from '../../../model/record.ts'
 import { unconsentedFileWarnings } from '../../../mapping/members/bindTests.ts'
 import { redactPersonalData } from '../../../mapping/redactPersonalData.ts'
 import { SharedLines } from '../../../mapping/sharedLines.ts'
@@ -83,7 +90,7 @@ export class RowTally {
    *
    * @throws {RunError} FILE_COLUMN_MISSING, FILE_DUPLICATE_COLUMN, at the first row
    */
-  add(row: Row, next: Row | undefined): void {
+  add(row: SourceRow, next: SourceRow | undefined): void {
     if (this.#rows === 0) this.#readHeader(row.columns)
     this.#rows++
     const { record, reject, filtered, optedOut, warnings } = this.#mapper.map(row)
@@ -160,7 +167,7 @@ export class RowTally {
 }
 
 /** Returns a record as `check` shows it: the fields of a product, or the masked cells and shortened identifiers of a person. */
-function sampleOf(record: MappedRecord, row: Row, masked: readonly string[]): SampleRecord {
+function sampleOf(record: MappedRecord, row: SourceRow, masked: readonly string[]): SampleRecord {
   if (record.kind === 'product') {
     return { line: record.line, fields: recordOf(JSON.parse(record.json)) }
   }

@@ -1,6 +1,6 @@
 import { RunError } from '../../../errors.ts'
 import type { SourceDefinition } from '../../../model/pipeline.ts'
-import type { Row } from '../../../model/record.ts'
+import type { SourceRow } from '../../../model/record.ts'
 import { maskedExcerpt } from '../../../mapping/redactPersonalData.ts'
 import { openSource } from '../../../sources/openSource.ts'
 import type { Context } from '../../context.ts'
@@ -17,7 +17,7 @@ export interface Inspection {
   readonly detected: readonly string[]
   /** Columns of the inspected rows, in the order of their first appearance; the header if there are no rows. */
   readonly columns: readonly string[]
-  readonly rows: readonly Row[]
+  readonly rows: readonly SourceRow[]
   /** True if `rows` is the whole source. */
   readonly whole: boolean
   /** Time of the inspection. Consent tests that compare dates with today use it. */
@@ -44,7 +44,7 @@ export async function inspectSource(context: Context, definition: SourceDefiniti
 async function readFirstRows(context: Context, definition: SourceDefinition): Promise<Inspection> {
   const source = await openSource(definition, { env: context.config().env, log: context.log(), signal: context.signal })
   const columns = new Set<string>()
-  const rows: Row[] = []
+  const rows: SourceRow[] = []
   let whole = true
   try {
     reading: for await (const batch of source.rows) {

@@ -1,6 +1,6 @@
 import { RunError } from '../../../errors.ts'
 import { createMapper } from '../../../destinations/createMapper.ts'
-import type { Mapped, Row } from '../../../model/record.ts'
+import type { Mapped, SourceRow } from '../../../model/record.ts'
 import { cellText, originalRow } from '../../../mapping/rejectsFile.ts'
 import { shownAddress } from '../../../shownAddress.ts'
 import { openSource, type OpenedSource } from '../../../sources/openSource.ts'
@@ -68,8 +68,8 @@ export async function writeUnmaskedRows(
 async function* rowsOfLines(
   { rows }: Pick<OpenedSource, 'rows'>,
   isWanted: (line: number) => boolean,
-): AsyncGenerator<{ readonly row: Row; readonly sharesLine: boolean }> {
-  let previous: Row | undefined
+): AsyncGenerator<{ readonly row: SourceRow; readonly sharesLine: boolean }> {
+  let previous: SourceRow | undefined
   let sharesWithEarlier = false
   for await (const batch of rows) {
     for (const row of batch) {
@@ -95,7 +95,7 @@ function takeRejects({ record, reject }: Mapped, ofLine: StoredReject[]): readon
 }
 
 /** Returns the cells of the row in the order of the table's columns. A missing column gives an empty text. */
-function cellsOf(row: Row, columns: readonly string[]): readonly string[] {
+function cellsOf(row: SourceRow, columns: readonly string[]): readonly string[] {
   return columns.map((column) => cellText(row.cells[row.columns.indexOf(column)]))
 }
 
