@@ -18,7 +18,7 @@ test('an invalid file is logged once until its error changes, not with each read
   const logged: string[] = []
   const log = { error: (_: object, message: string) => logged.push(message) }
   const context = { pipelines, config: () => ({ env: {} }) } as unknown as Context
-  const deps = jobDeps(context, { log } as unknown as EngineDeps)
+  const deps = jobDeps(context, { log } as unknown as EngineDeps, undefined, new Set([undefined]))
   write('source: [\n')
   await deps.loadPipelines()
   await deps.loadPipelines()
