@@ -46,7 +46,7 @@ const tags = [
 export default defineConfig({
   test: {
     tags,
-    ...(process.env['CI'] === 'true' ? { reporters: ['default', 'test/support/retriedTests.ts'] } : {}),
+    ...(process.env['CI'] === 'true' ? { reporters: ['default', './test/support/retriedTests.ts'] } : {}),
     // Most files wait for processes and servers, so one worker, vitest's choice for two cores, leaves these idle. Eleven files that wait much
     // took 238 s with three workers and 183 s with four. The processor time was the same.
     maxWorkers: 4,
