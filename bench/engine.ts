@@ -11,7 +11,7 @@ import { customersWithPhone } from './data.ts'
 import type { BenchContext } from './figure.ts'
 import { startSandboxProcess } from './sandboxProcess.ts'
 import { ChangedKeys } from '../src/db/changedKeys.ts'
-import { connectionOf, openDatabase } from '../src/db/database.ts'
+import { connectionOf, openDatabase, type Transaction } from '../src/db/database.ts'
 import { ensureDestination } from '../src/db/destinations.ts'
 import { claimRun } from '../src/db/runs/claim.ts'
 import { requestRun } from '../src/db/runs/request.ts'
@@ -144,12 +144,13 @@ export async function readAndDiff(setting: Setting & { readonly apply?: boolean 
     const run = await claimRun(deps.db, runId ?? 0, { workerId: deps.workerId, leaseMs: deps.settings.leaseMs, fence: deps.service })
     if (typeof run === 'string') throw new Error(`the run is ${run}`)
     const client = await deps.db.connect()
-    const tx = connectionOf(client)
+    const connection = connectionOf(client)
     try {
       const started = performance.now()
-      const snapshot = await readSnapshot(deps, tx, pipeline, run)
+      const snapshot = await readSnapshot(deps, connection, pipeline, run)
       const readAt = performance.now()
       await client.query('begin')
+      const tx = connection as Transaction
       // The transaction of a plan has the same setting.
       await client.query(`set local work_mem = '64MB'`)
       const diff = snapshot.reading === 'unchanged' ? undefined : await diffStage(tx, destinationId, snapshot.reading)

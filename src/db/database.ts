@@ -12,8 +12,11 @@ export interface Connection extends Queryable {
   readonly client: pg.PoolClient
 }
 
-/** Connection with an open transaction. */
-export type Transaction = Connection
+declare const isOpen: unique symbol
+/** Connection with an open transaction. Only `inTransaction` returns one, so a bare connection does not pass for one. */
+export interface Transaction extends Connection {
+  readonly [isOpen]: true
+}
 
 /** Pool of connections to one database. */
 export interface Database extends Queryable {
@@ -153,9 +156,8 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
     ...queryable(pool),
     async transaction(work) {
       const client = await pool.connect()
-      const tx = connectionOf(client)
       try {
-        return await inTransaction(tx, () => work(tx))
+        return await inTransaction(connectionOf(client), work)
       } finally {
         client.release()
       }
@@ -167,11 +169,12 @@ export function openDatabase(url: string, options: DatabaseOptions = {}): Databa
 }
 
 /** Runs `work` in a transaction of this connection, with the rules of `Database.transaction`. */
-export async function inTransaction<Result>(connection: Connection, work: () => Promise<Result>): Promise<Result> {
+export async function inTransaction<Result>(connection: Connection, work: (tx: Transaction) => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     await connection.query('begin')
     try {
-      const result = await work()
+      // The mark exists only for the compiler.
+      const result = await work(connection as Transaction)
       await connection.query('commit')
       return result
     } catch (error) {

@@ -1,7 +1,7 @@
 /** Stores the digests of the raw records of the last complete snapshot (docs/benchmarks.md). */
 import { CopyWriter } from './copyBinary.ts'
 import { copyOut } from './copyOut.ts'
-import type { Transaction } from './database.ts'
+import type { Connection, Transaction } from './database.ts'
 import { hasRows, type Queryable } from './queryable.ts'
 import type { DbRow } from './row.ts'
 import { keptTableSql } from './temporaryTables.ts'
@@ -47,7 +47,7 @@ export async function digestKey(db: Queryable, destinationId: number): Promise<B
  * Loads the digests. Returns undefined if there are none, or if so many are outdated that a full read is needed. The chunks are read in the
  * transaction `tx` when they are requested.
  */
-export async function loadDigests(tx: Transaction, destinationId: number): Promise<StoredDigests | undefined> {
+export async function loadDigests(tx: Connection, destinationId: number): Promise<StoredDigests | undefined> {
   const chunks = await tx.query<DbRow<'record_digest', 'chunk' | 'outdated'> & { count: number }>(
     `select chunk, octet_length(digests) / 16 as count, outdated from record_digest where destination_id = $1 order by chunk`,
     [destinationId],
@@ -83,7 +83,7 @@ export async function loadDigests(tx: Transaction, destinationId: number): Promi
 }
 
 /** Returns the row statistics that the numbers beside the digests refer to; undefined if there are no digests. */
-export async function loadQuality(tx: Transaction, destinationId: number): Promise<unknown> {
+export async function loadQuality(tx: Connection, destinationId: number): Promise<unknown> {
   const rows = await tx.query<DbRow<'record_quality', 'quality'>>('select quality from record_quality where destination_id = $1', [
     destinationId,
   ])
@@ -186,7 +186,7 @@ export class StagedDigests {
    * Waits for `after`, then writes the chunks so far to `staged_digest`; without `isLast`, all except the newest chunk. When `after` ends,
    * the connection must have no open COPY. Digests may be added meanwhile, but `store` must not be called again.
    */
-  async store(tx: Transaction, { isLast, after }: { readonly isLast: boolean; readonly after?: Promise<unknown> }): Promise<void> {
+  async store(tx: Connection, { isLast, after }: { readonly isLast: boolean; readonly after?: Promise<unknown> }): Promise<void> {
     const chunks = this.#chunks.splice(0, this.#chunks.length - (isLast ? 0 : 1))
     await after
     if (chunks.length === 0 && !isLast) return
@@ -228,7 +228,7 @@ export const digestTablesSql = [
 ].join('; ')
 
 /** Deletes the rows of `staged_digest`. Must be called if a staged row is no longer valid, or if a valid row has no digest. */
-export async function deleteStagedDigests(tx: Transaction): Promise<void> {
+export async function deleteStagedDigests(tx: Connection): Promise<void> {
   await tx.query('truncate staged_digest')
 }
 
@@ -280,7 +280,7 @@ export interface UnseenDigests {
 }
 
 /** Fills the table `unseen_key` with the record keys of the digests `unseen`. */
-export async function collectUnseenKeys(tx: Transaction, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
+export async function collectUnseenKeys(tx: Connection, destinationId: number, unseen: readonly UnseenDigests[]): Promise<void> {
   await tx.query(
     `insert into unseen_key
      select ${keyAt('p::int')}
@@ -317,7 +317,7 @@ async function appendDigests(tx: Transaction, destinationId: number, validKind: 
 }
 
 /** Returns the partitions of the stage, or `stage` if it has none. */
-async function stageTables(tx: Transaction): Promise<readonly string[]> {
+async function stageTables(tx: Connection): Promise<readonly string[]> {
   const rows = await tx.query<{ name: string }>(
     `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'stage'::regclass order by inhrelid`,
   )

@@ -2,7 +2,7 @@
  * Compares the products that the service lists with the stored ones. Results go to temporary tables page by page, so only one page is in
  * memory.
  */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import type { ListedProduct } from '../../destinations/destination.ts'
 import { isInvalidated } from '../../db/invalidated.ts'
 import type { Outer, DbRow } from '../../db/row.ts'
@@ -64,18 +64,18 @@ const confirmedContent = `case when m.synced_hash = r.hash or ${isInvalidated('m
  * product. Its column `fields` has the names of the differing fields, its column `detail` the differences (`ShownDifference`) as JSON.
  */
 export class ListingClassifier {
-  readonly #tx: Transaction
+  readonly #tx: Connection
   readonly #destinationId: number
   readonly #returnedFields = new Set<string>()
   #changedCount = 0
 
-  private constructor(tx: Transaction, destinationId: number) {
+  private constructor(tx: Connection, destinationId: number) {
     this.#tx = tx
     this.#destinationId = destinationId
   }
 
   /** Creates the tables. Products with an unresolved request are not compared, even if it is resolved before `finish`. */
-  static async open(tx: Transaction, destinationId: number): Promise<ListingClassifier> {
+  static async open(tx: Connection, destinationId: number): Promise<ListingClassifier> {
     await tx.query(
       `create temp table audited (
          key bytea primary key, outcome text not null, listed boolean not null, product_key text, group_id text, synced_hash bytea,

@@ -1,5 +1,5 @@
 /** Loads the findings of an audit: counts by outcome (`ListingOutcome`) and by field, and examples of outcomes. */
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import { countRows } from '../../db/queryable.ts'
 import type { Value } from '../../db/row.ts'
 import { entryOutcome } from '../../db/entries/read.ts'
@@ -18,7 +18,7 @@ const shownOutcomes = ['changed', 'notListed', 'unmanaged', 'unresolved', 'hidde
  * of listing requests. `notReturned`: as in `AuditFindings`.
  */
 export async function loadFindings(
-  tx: Transaction,
+  tx: Connection,
   destinationId: number,
   reading: { readonly requests: number; readonly notReturned: readonly string[] },
 ): Promise<AuditFindings> {
@@ -36,7 +36,7 @@ export async function loadFindings(
  * Counts the products by outcome, and those that are out of sync (`waiting`). Products with the outcome `unconfirmed` count only as
  * `listed`.
  */
-async function countDrift(tx: Transaction, destinationId: number): Promise<Drift> {
+async function countDrift(tx: Connection, destinationId: number): Promise<Drift> {
   const rows = await tx.query<{ outcome: ListingOutcome; count: number; listed: number }>(
     `select outcome, count(*)::int as count, count(*) filter (where listed)::int as listed from audited group by outcome`,
   )
@@ -53,7 +53,7 @@ async function countDrift(tx: Transaction, destinationId: number): Promise<Drift
   }
 }
 
-async function countFields(tx: Transaction): Promise<AuditFindings['changedFields']> {
+async function countFields(tx: Connection): Promise<AuditFindings['changedFields']> {
   return tx.query<{ field: string; count: number }>(
     `select f.field, count(*)::int as count from audited a cross join lateral unnest(a.fields) as f (field)
      where a.outcome = 'changed' group by f.field order by count desc, f.field`,
@@ -61,7 +61,7 @@ async function countFields(tx: Transaction): Promise<AuditFindings['changedField
 }
 
 /** Returns the first products of each shown outcome, in the order of their ids. */
-async function loadExamples(tx: Transaction, destinationId: number): Promise<AuditExample[]> {
+async function loadExamples(tx: Connection, destinationId: number): Promise<AuditExample[]> {
   const examples: AuditExample[] = []
   for (const outcome of shownOutcomes) {
     // `deleted_by`: the last run that planned a confirmed delete of an unmanaged product

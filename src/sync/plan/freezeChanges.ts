@@ -6,7 +6,7 @@
 import type { FrozenBatch } from '../../db/batches/insert.ts'
 import { compressTemplate } from '../../db/bodyTemplate.ts'
 import { eachPortion } from '../../db/cursor.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Connection, Transaction } from '../../db/database.ts'
 import { writeOrderedEntries, type OrderedEntries } from '../../db/entries/write.ts'
 import { hasRows } from '../../db/queryable.ts'
 import type { Destination } from '../../destinations/destination.ts'
@@ -29,7 +29,7 @@ const valuesPerPortion = 5
  * Returns true if no record has an `effective_at` or `expires_at`, and every identifier of the destination is a digest. `freezeChanges`
  * needs both.
  */
-export async function areDigestsWithoutTimes(tx: Transaction, destinationId: number): Promise<boolean> {
+export async function areDigestsWithoutTimes(tx: Connection, destinationId: number): Promise<boolean> {
   if (await recordsHaveTimes(tx, destinationId)) return false
   return !(await hasRows(tx, 'select from remote where destination_id = $1 and key >= $2', [destinationId, Buffer.from([plainType])]))
 }

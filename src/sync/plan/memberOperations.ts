@@ -1,5 +1,5 @@
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import type { Transaction } from '../../db/database.ts'
+import type { Connection } from '../../db/database.ts'
 import type { ImpliedKeyIndex } from '../../db/impliedKeyIndex.ts'
 import { hasRows } from '../../db/queryable.ts'
 import { renderUserOperation } from '../../destinations/renderUserOperation.ts'
@@ -92,7 +92,7 @@ export async function* memberOperations(context: OperationContext, terms: Member
 }
 
 /** Returns true if a record of the destination has an `effective_at` or `expires_at`. */
-export async function recordsHaveTimes(tx: Transaction, destinationId: number): Promise<boolean> {
+export async function recordsHaveTimes(tx: Connection, destinationId: number): Promise<boolean> {
   return hasRows(tx, 'select from record where destination_id = $1 and (effective_at is not null or expires_at is not null)', [
     destinationId,
   ])

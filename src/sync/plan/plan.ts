@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { causeOf } from '../../db/cursor.ts'
-import { inTransaction, openConnections, type Connection } from '../../db/database.ts'
+import { inTransaction, openConnections, type Connection, type Transaction } from '../../db/database.ts'
 import { markRecordsVisible, recordPages } from '../../db/records.ts'
 import type { ClaimedRun } from '../../db/runs/claim.ts'
 import { removeOrWithhold } from './removeOrWithhold.ts'
@@ -34,31 +34,31 @@ export interface PlanCallbacks {
  */
 export async function makePlan(
   deps: EngineDeps,
-  tx: Connection,
+  connection: Connection,
   pipeline: Pipeline,
   run: ClaimedRun,
   input: PlanInput,
   { onPart, onIdle }: PlanCallbacks = {},
 ): Promise<Planned> {
-  let makePart = async () =>
+  let makePart = async (tx: Transaction) =>
     makePlanOrFirstPart(await preparePlanWork(deps, tx, pipeline, run, input, onIdle), { inParts: onPart !== undefined })
   for (;;) {
-    const pagesBefore = await recordPages(tx)
-    const { planned, next, hasLoadedRecords } = await inPlanTransaction(tx, makePart)
+    const pagesBefore = await recordPages(connection)
+    const { planned, next, hasLoadedRecords } = await inPlanTransaction(connection, makePart)
     if (next !== undefined) await onPart?.(planned.planId)
-    if (hasLoadedRecords) await markRecordsVisible(tx, pagesBefore)
+    if (hasLoadedRecords) await markRecordsVisible(connection, pagesBefore)
     if (next === undefined) return planned
     makePart = next
   }
 }
 
 /** Runs `makePart` in a transaction. Repeats it after a deadlock, for example with a worker that records an answer. */
-async function inPlanTransaction(tx: Connection, makePart: () => Promise<PlannedPart>): Promise<PlannedPart> {
-  const part = await inTransaction(tx, async () => {
+async function inPlanTransaction(connection: Connection, makePart: (tx: Transaction) => Promise<PlannedPart>): Promise<PlannedPart> {
+  const part = await inTransaction(connection, async (tx) => {
     // Enough for hash aggregates of a few million digests. More does not speed up the diff.
     await tx.query(`set local work_mem = '64MB'`)
     try {
-      const result = await makePart()
+      const result = await makePart(tx)
       crashPoint('plan.before_commit')
       return result
     } catch (thrown) {

@@ -3,7 +3,7 @@
  * `staged_digest` and `unseen_key`.
  */
 import type pg from 'pg'
-import type { Transaction } from '../../db/database.ts'
+import type { Connection, Transaction } from '../../db/database.ts'
 import { keptTableSql } from '../../db/temporaryTables.ts'
 
 /** SQL literals of `change.effect`: effects of a read on a record. */
@@ -97,7 +97,7 @@ type PlanTableName = keyof typeof planTables
 /**
  * Replaces the rows of a table by those of `query`: trusted SQL with the columns in the declared order. Returns the number of rows.
  */
-export async function fillTable(tx: Transaction, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
+export async function fillTable(tx: Connection, name: PlanTableName, query: string, values: readonly unknown[] = []): Promise<number> {
   const columns = Object.entries<string>(planTables[name])
   const names = columns.map(([column]) => column).join(', ')
   const typed = columns.map(([column, type]) => `${column}::${type}`).join(', ')
@@ -117,7 +117,7 @@ export async function analyzeWithSmallSample(tx: Transaction, name: PlanTableNam
 }
 
 /** Creates a table, or deletes its rows. */
-export async function createOrEmptyTable(tx: Transaction, name: PlanTableName): Promise<void> {
+export async function createOrEmptyTable(tx: Connection, name: PlanTableName): Promise<void> {
   await tx.query(createOrEmptyTableSql(name))
 }
 

@@ -3,11 +3,11 @@
  * the temporary table `opted_out`, which the plan uses too.
  */
 import { openStatuses } from '../../db/batches/states.ts'
-import type { Connection } from '../../db/database.ts'
+import { inTransaction, type Connection } from '../../db/database.ts'
 import { raiseDesiredVersion } from '../../db/destinations.ts'
 import { entriesOf } from '../../db/entries/read.ts'
 import { rowIdentifiers } from '../../db/identifiers.ts'
-import { searchImpliedKeys } from '../../db/impliedKeySearch.ts'
+import { searchImpliedKeys, type ImpliedKey } from '../../db/impliedKeySearch.ts'
 import { countRows, hasRows } from '../../db/queryable.ts'
 import type { DbRow } from '../../db/row.ts'
 import { stagedKind, type StageTally } from './stageTable.ts'
@@ -58,11 +58,7 @@ async function optOutOtherForms(tx: Connection): Promise<number> {
 export async function skippedRecordHasOptedOutIdentifier(tx: Connection, destinationId: number): Promise<boolean> {
   // Opted-out identifiers of records whose keys have no row in `remote` (docs/decisions/implied-keys.md).
   const implied: Buffer[] = []
-  // The cursor of the search needs a transaction. It is repeatable read, because retention and erasures may change the tables meanwhile.
-  await tx.query('begin isolation level repeatable read')
-  for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out'))
-    implied.push(...found.map(({ identifier }) => identifier))
-  await tx.query('commit')
+  await findImpliedOptedOut(tx, destinationId, ({ identifier }) => implied.push(identifier))
   return hasRows(
     tx,
     `with desired as ( -- opted-out identifiers that records have, with the number of these records
@@ -146,10 +142,19 @@ export async function hasStoredRecordOptedOut(tx: Connection, destinationId: num
   )
   if (isStored) return true
   let isFound = false
-  await tx.query('begin isolation level repeatable read')
-  for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out')) isFound ||= found.length > 0
-  await tx.query('commit')
+  await findImpliedOptedOut(tx, destinationId, () => (isFound = true))
   return isFound
+}
+
+/**
+ * Calls `add` for each implied key that a row opts out. The cursor of the search needs a transaction. It is repeatable read, because
+ * retention and erasures may change the tables meanwhile.
+ */
+async function findImpliedOptedOut(connection: Connection, destinationId: number, add: (key: ImpliedKey) => unknown): Promise<void> {
+  await inTransaction(connection, async (tx) => {
+    await tx.query('set transaction isolation level repeatable read')
+    for await (const found of searchImpliedKeys(tx, destinationId, 'select identifier from opted_out')) found.forEach(add)
+  })
 }
 
 /** Numbers of valid rows that have an opted-out identifier. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'
-import { connectionOf } from '../../../src/db/database.ts'
+import { connectionOf, type Transaction } from '../../../src/db/database.ts'
 import { expect, test } from 'vitest'
 import { stagePartitions } from '../../../src/sync/read/stageTable.ts'
 import { entriesOf } from '../../../src/db/entries/read.ts'
@@ -461,7 +461,8 @@ test('operations that cannot be read leave no batch and no entries, although bat
   const stored = 'select (select count(*)::int from batch) as batches, (select count(*)::int from batch_entries) as entries'
   const before = await engine.db.query(stored)
   const client = await engine.db.connect()
-  await client.query('begin')
+  const tx = connectionOf(client) as Transaction // the next statement opens it
+  await tx.query('begin')
   const destination = destinationOf('audience')
   const operation = (n: number): PlannedOperation => {
     const keys = [`01${createHash('sha256').update(String(n)).digest('hex')}`]
@@ -473,7 +474,7 @@ test('operations that cannot be read leave no batch and no entries, although bat
     yield range(0, 5_001).map(operation)
     throw new Error('cannot be read')
   }
-  const context = { tx: connectionOf(client), destination, planId, destinationId: 1, lastSeq: 1_000, onProgress: () => undefined }
+  const context = { tx, destination, planId, destinationId: 1, lastSeq: 1_000, onProgress: () => undefined }
   await expect(freeze(operations(), context)).rejects.toThrow('cannot be read')
   await client.query('rollback')
   client.release()

@@ -41,7 +41,7 @@ async function inPlans(work: (tx: Transaction, destinationId: number) => Promise
   await using engine = await open('k1,a@example.com,,\n')
   await engine.run('people')
   const client = await engine.db.connect()
-  const tx = connectionOf(client)
+  const tx = connectionOf(client) as Transaction // the next statement opens it
   await tx.query('begin')
   for (const id of planIds)
     await tx.query(

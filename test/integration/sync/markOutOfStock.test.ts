@@ -32,8 +32,8 @@ test('all missing products are set out of stock, at most 5,000 at a time', async
   const client = await db.connect()
   let largest = 0
   try {
-    const tx = connectionOf(watched(client, (rows) => (largest = Math.max(largest, rows))))
-    await inTransaction(tx, async () => {
+    const connection = connectionOf(watched(client, (rows) => (largest = Math.max(largest, rows))))
+    await inTransaction(connection, async (tx) => {
       await tx.execute(
         `insert into record (destination_id, key, hash, body, line, status, snapshot_id)
          select $1, convert_to('P' || n, 'UTF8'), '\\x00', '{"id":"P' || n || '","availability":"in stock","price":"1.00 EUR"}', n, 'live', 1
