@@ -4,7 +4,7 @@ import { catalogDigest } from '../support/digests.ts'
 import type { EngineUnderTest } from '../support/engine.ts'
 import { startServer, startWorkerOf, type ServerUnderTest } from '../support/server.ts'
 import { loadRun } from '../../src/sync/reports/history.ts'
-import { products, wanted } from '../integration/acceptance/products.ts'
+import { products, expectedProduct } from '../integration/acceptance/products.ts'
 import { feedOf, shop, withheldShop } from './shop.ts'
 import { chromiumPath, sharedBrowser, tabTo } from './support.ts'
 
@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath === undefined)(`actions (need Chromium: apt-get ins
       await page.locator('.badge', { hasText: 'Succeeded' }).first().waitFor({ timeout: 20_000 })
       expect(await loadRun(engine.db, 'r_3')).toMatchObject({ status: 'succeeded', counts: { deletes: 20, withheld: 0 } })
       expect((await engine.sandbox.control.catalog()).digest).toBe(
-        catalogDigest(products(40).map((row) => wanted({ ...row, title: `New ${row.title}` }))),
+        catalogDigest(products(40).map((row) => expectedProduct({ ...row, title: `New ${row.title}` }))),
       )
       expect(await actionsOf(engine)).toEqual([{ actor: 'jane', what: 'deletes.approved', reason: 'summer is over' }])
       expect(await page.getByText('“summer is over”').count()).toBe(1)

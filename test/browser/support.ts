@@ -74,7 +74,7 @@ export async function axeFindings(page: Page, rules: keyof typeof rulesOf = 'all
 export async function tabTo(page: Page, selector: string): Promise<void> {
   for (let i = 0; i < 80; i++) {
     await page.keyboard.press('Tab')
-    if (await page.evaluate((wanted) => document.activeElement?.matches(wanted) ?? false, selector)) return
+    if (await page.evaluate((desired) => document.activeElement?.matches(desired) ?? false, selector)) return
   }
   throw new Error(`Tab never reaches ${selector}`)
 }

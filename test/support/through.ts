@@ -31,7 +31,7 @@ export interface Outcome {
 }
 
 export interface Member {
-  readonly wanted: boolean
+  readonly desired: boolean
   /** `email 64 hex digits`, or `partner_user_id value`. */
   readonly identifiers: readonly string[]
 }
@@ -93,7 +93,7 @@ export async function through(content: string | Uint8Array, settings: Settings =
           for (const warning of warnings) codes.push(warning.code)
           if (reject !== undefined) rejects.push(reject)
           else if (record?.kind === 'product') products.push(JSON.parse(record.json) as Record<string, unknown>)
-          else if (record?.kind === 'member') members.push({ wanted: record.desired, identifiers: record.identifiers.map(shown) })
+          else if (record?.kind === 'member') members.push({ desired: record.desired, identifiers: record.identifiers.map(shown) })
         }
       }
       const facts = opened.facts()

@@ -5,7 +5,7 @@ import { catalogDigest } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
 import { sluiceHere } from '../cli/support.ts'
-import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { goodProduct, item, products, rss, expectedProduct } from './products.ts'
 
 /** Change of a fault to the lines of an item, and the field that the reject names. */
 const faults: readonly (readonly [field: string, spoil: (line: string) => string])[] = [
@@ -53,7 +53,7 @@ test(
     expect(rejects.map((reject) => [reject.line, reject.field])).toEqual(expected)
     expect(rejects.every(({ hint }) => hint.length > 5)).toBe(true)
 
-    expect((await control.catalog()).digest).toBe(catalogDigest(valid.map(wanted)))
+    expect((await control.catalog()).digest).toBe(catalogDigest(valid.map(expectedProduct)))
     const puts = await engine.writes()
     expect(Math.max(...puts.map(({ items: n }) => n))).toBe(25)
     expect(puts.reduce((sum, { items: n }) => sum + n, 0)).toBe(1_940)
@@ -87,7 +87,7 @@ test('unchanged items send nothing; creates, updates and deletes send only these
   engine.write('feed.xml', rss(next.map((product) => item(product))))
   const report = await engine.run('shop')
   expect(report).toMatchObject({ status: 'succeeded', counts: { creates: 3, updates: 4, deletes: 5, confirmed: 12, requests: 2 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest(next.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(next.map(expectedProduct)))
   expect((await engine.writes(before)).map(({ method, items: n }) => [method, n]).toSorted()).toEqual([
     ['DELETE', 5],
     ['PUT', 7],
@@ -114,7 +114,7 @@ test('of an id with different contents no row is sent, and its synced product is
     counts: { read: 63, rejected: 5, valid: 58, stale: 2, deletes: 0, creates: 0, updates: 0 },
   })
   expect(imbalance(report.counts)).toEqual([])
-  expect((await control.catalog()).digest).toBe(catalogDigest(first.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(first.map(expectedProduct)))
 })
 
 test('ids that differ only in case are two products, never in one request', async () => {
@@ -124,7 +124,7 @@ test('ids that differ only in case are two products, never in one request', asyn
   engine.pipeline('shop', catalogYaml('feed.xml'))
   engine.write('feed.xml', rss(rows.map((row) => item(row))))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { creates: 65, confirmed: 65 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
   const batches = await engine.db.query<{ body: Buffer }>('select body from sluice.batch')
   for (const { body } of batches) {
     const ids: string[] = JSON.parse(body.toString()).products.map(({ id }: { id: string }) => id.toLowerCase())
@@ -132,7 +132,7 @@ test('ids that differ only in case are two products, never in one request', asyn
   }
   engine.write('feed.xml', rss(rows.slice(0, 60).map((row) => item(row))))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 5 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(0, 60).map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(0, 60).map(expectedProduct)))
   expect(await control.violations()).toEqual([])
 })
 
@@ -146,6 +146,6 @@ test('updates name the product_key, which a service may require of a product tha
   const changed = all.map((product, i) => (i < 20 ? goodProduct(i, 7_700) : product))
   engine.write('feed.xml', rss(changed.map((product) => item(product))))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 20, confirmed: 20, refused: 0 } })
-  expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(changed.map(wanted)))
+  expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(changed.map(expectedProduct)))
   expect(await engine.sandbox.control.violations()).toEqual([])
 })

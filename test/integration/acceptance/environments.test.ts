@@ -13,7 +13,7 @@ import { openDatabase } from '../../../src/db/database.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
-import { goodProduct, item, rss, wanted, type Product } from './products.ts'
+import { goodProduct, item, rss, expectedProduct, type Product } from './products.ts'
 
 const workS = Number(process.env['SLUICE_TEST_SECONDS'] ?? 5)
 const script = fileURLToPath(new URL('../jobs/jobProcess.ts', import.meta.url))
@@ -75,7 +75,7 @@ function folderOf(name: string, first: number): Folder {
       replace('feed.xml', rss(rows(count).map((row) => item(row))))
     },
     people: (count) => audienceDigest(addresses(count).map((address) => email(address))),
-    products: (count) => catalogDigest(rows(count).map(wanted)),
+    products: (count) => catalogDigest(rows(count).map(expectedProduct)),
   }
 }
 

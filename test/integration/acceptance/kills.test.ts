@@ -11,7 +11,7 @@ import { forgetAll } from '../../support/histories.ts'
 import { shortenWaits } from '../../support/shortWaits.ts'
 import { makeRequestsSmall, withSmallRequests } from '../../support/smallRequests.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
-import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { goodProduct, item, products, rss, expectedProduct } from './products.ts'
 import { sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -63,7 +63,7 @@ function waves(engine: EngineUnderTest, target: PeopleTarget = sandboxAudience) 
         ...products(n * 5, 900),
       ]
       engine.write('feed.xml', rss(rows.map((row) => item(row))))
-      return catalogDigest(rows.map(wanted))
+      return catalogDigest(rows.map(expectedProduct))
     },
     audience(n: number): string {
       const rows = [

@@ -4,7 +4,7 @@ import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { chance, crm, customer, customers, customersYaml, identifiersOf } from './customers.ts'
-import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { goodProduct, item, products, rss, expectedProduct } from './products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
 const people = (names: readonly string[], more = '') =>
@@ -194,13 +194,14 @@ test.for(['out-of-stock', 'keep'] as const)('missing: %s', async (missing) => {
   const report = await engine.run('shop')
   expect(report).toMatchObject({ status: 'succeeded', counts: { deletes: 0, updates: missing === 'keep' ? 0 : 2 } })
   expect(imbalance(report.counts)).toEqual([])
-  const gone = (row: (typeof rows)[number]) => (missing === 'keep' ? wanted(row) : { ...wanted(row), availability: 'out of stock' })
-  expect((await control.catalog()).digest).toBe(catalogDigest([...rows.slice(0, 3).map(gone), ...rows.slice(3).map(wanted)]))
+  const gone = (row: (typeof rows)[number]) =>
+    missing === 'keep' ? expectedProduct(row) : { ...expectedProduct(row), availability: 'out of stock' }
+  expect((await control.catalog()).digest).toBe(catalogDigest([...rows.slice(0, 3).map(gone), ...rows.slice(3).map(expectedProduct)]))
   expect((await engine.run('shop')).counts.requests).toBe(0)
   // The audience has its first content again.
   feed(rows)
   expect((await engine.run('shop')).status).toBe('succeeded')
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
 })
 
 test('two sources of a pipeline are one catalog, and a run fails without either of them', async () => {
@@ -216,5 +217,5 @@ test('two sources of a pipeline are one catalog, and a run fails without either 
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { read: 16, duplicates: 1, valid: 15, creates: 15 } })
   feed('b.xml', products(4, 100))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, updates: 0 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest([...products(10), ...products(4, 100)].map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest([...products(10), ...products(4, 100)].map(expectedProduct)))
 })

@@ -10,7 +10,7 @@ import { audienceDigest, catalogDigest, email, type Identifier } from '../../sup
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance } from '../../support/engine.ts'
 import { faultOf, sandboxAudience, staticListTarget, type PeopleTarget } from './peopleTargets.ts'
-import { goodProduct, item, rss, wanted } from './products.ts'
+import { goodProduct, item, rss, expectedProduct } from './products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { emptyDatabase, histories } from '../../support/histories.ts'
 
@@ -99,7 +99,10 @@ test.for([sandboxAudience, staticListTarget])(
           }
           const expected = (): [string, string] => {
             const identifiers: Identifier[] = [email('keep@example.org'), ...[...held.values()].flat().map(email)]
-            return [audienceDigest(identifiers), catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100))))]
+            return [
+              audienceDigest(identifiers),
+              catalogDigest(Array.from(prices, ([n, price]) => expectedProduct(goodProduct(n, price * 100)))),
+            ]
           }
           write()
           for (const { hold, price, fault, nth, how, feed } of steps) {

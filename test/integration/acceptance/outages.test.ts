@@ -13,7 +13,7 @@ import { audienceDigest, catalogDigest } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { goodProduct, item, products, rss, expectedProduct } from './products.ts'
 
 /** A connection beside those of the engine. */
 async function beside(engine: EngineUnderTest): Promise<pg.Client & AsyncDisposable> {
@@ -67,7 +67,7 @@ describe('the database', () => {
       const next = await engine.run('shop')
       expect(next).toMatchObject({ status: 'succeeded' })
       expect(imbalance(next.counts)).toEqual([])
-      expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+      expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
       expect((await engine.run('shop')).counts).toMatchObject({ requests: 0 })
       expect(await engine.sandbox.control.violations()).toEqual([])
     },
@@ -136,7 +136,7 @@ test('K10: after an outage unresolved requests are sent first with the same byte
   const feed = (price: number) => {
     const rows = products(30).map((row, i) => (i < 10 ? goodProduct(i, price) : row))
     engine.write('feed.xml', rss(rows.map((row) => item(row))))
-    return catalogDigest(rows.map(wanted))
+    return catalogDigest(rows.map(expectedProduct))
   }
   feed(1_100)
   await engine.run('shop')

@@ -4,7 +4,7 @@ import { audienceDigest, catalogDigest } from '../../support/digests.ts'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml } from '../../support/engine.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { goodProduct, item, products, rss, wanted } from './products.ts'
+import { goodProduct, item, products, rss, expectedProduct } from './products.ts'
 
 const feed = (rows: Parameters<typeof item>[0][]) => rss(rows.map((row) => item(row)))
 
@@ -29,7 +29,7 @@ test('a plan sends nothing; apply sends exactly its frozen bodies, and nothing w
     counts: { creates: 120, confirmed: 120, requests: 5 },
   })
   expect((await engine.writes()).map(({ body_sha256 }) => body_sha256).toSorted()).toEqual(planned.map(({ sha }) => sha).toSorted())
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
 
   const after = await engine.mark()
   expect(await engine.apply(plan.planId)).toMatchObject({
@@ -70,10 +70,10 @@ test('a backfill adds and changes products, and deletes none', async () => {
   const sent = await engine.writes(after)
   expect(sent.some(({ method }) => method === 'DELETE')).toBe(false)
   expect(sent.reduce((sum, { items }) => sum + items, 0)).toBe(3)
-  expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest([...rows.filter(({ id }) => id !== 'SKU-4'), ...more].map(expectedProduct)))
   // The source of the pipeline is compared again, under the same guard.
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
 })
 
 test('rerun --failed sends only what the run left unconfirmed; rerun reads the whole source', async () => {
@@ -90,7 +90,7 @@ test('rerun --failed sends only what the run left unconfirmed; rerun reads the w
   const again = await engine.rerun(first.runId, { failedOnly: true })
   expect(again).toMatchObject({ trigger: 'rerun', status: 'succeeded', counts: { read: 0, creates: 3, confirmed: 3, requests: 1 } })
   expect((await engine.writes(after)).map(({ items }) => items)).toEqual([3])
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
   expect(await engine.rerun(first.runId)).toMatchObject({
     trigger: 'rerun',
     status: 'succeeded',
@@ -134,7 +134,7 @@ test('--full sends every record again, and the service has the same content afte
     })
     expect((await engine.run(name)).counts.requests).toBe(0)
   }
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
   expect((await control.audience()).digest).toBe(audienceDigest(identifiersOf(people)))
   expect(await control.violations()).toEqual([])
 })

@@ -31,7 +31,7 @@ export function goodProduct(n: number, price = 100 + (n % 9_000)): Product {
 }
 
 /** The fields that the service should hold. */
-export function wanted({ id, title, sent, availability, group, images }: Product): Record<string, unknown> {
+export function expectedProduct({ id, title, sent, availability, group, images }: Product): Record<string, unknown> {
   return {
     id,
     title,

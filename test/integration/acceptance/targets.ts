@@ -5,7 +5,7 @@ import { audienceDigest, catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, type EngineUnderTest } from '../../support/engine.ts'
 import { forgetAll } from '../../support/histories.ts'
 import { crm, customers, customersYaml, identifiersOf } from './customers.ts'
-import { item, products, rss, wanted } from './products.ts'
+import { item, products, rss, expectedProduct } from './products.ts'
 
 /** Beginning of the paths that are written to, for the match of a fault. */
 export const writesOf = { catalog: '/12/product_catalogs', audience: '/12/accounts' }
@@ -27,7 +27,7 @@ export function shop(engine: EngineUnderTest): Target {
     wave(n) {
       const rows = [...products(60).slice(n * 4), ...products(n * 6, 500)]
       engine.write('feed.xml', rss(rows.map((row) => item(row))))
-      return catalogDigest(rows.map(wanted))
+      return catalogDigest(rows.map(expectedProduct))
     },
     digest: async () => (await engine.sandbox.control.catalog()).digest,
   }

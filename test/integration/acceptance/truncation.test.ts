@@ -3,11 +3,11 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { engineUnderTest } from '../../support/agreement.ts'
 import { catalogYaml } from '../../support/engine.ts'
-import { item, products, rss, wanted } from './products.ts'
+import { item, products, rss, expectedProduct } from './products.ts'
 
 const rows = products(3)
 const header = 'id,title,description,link,image_link,price,availability,brand,mpn,condition'
-const flat = rows.map((row) => wanted({ ...row, title: row.id }))
+const flat = rows.map((row) => expectedProduct({ ...row, title: row.id }))
 const files: readonly (readonly [name: string, text: string])[] = [
   ['feed.xml', rss(rows.map((row) => item(row)))],
   ['feed.json', JSON.stringify(flat)],

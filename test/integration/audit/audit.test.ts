@@ -8,7 +8,7 @@ import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
-import { goodProduct, item, products, rss, wanted, type Product } from '../acceptance/products.ts'
+import { goodProduct, item, products, rss, expectedProduct, type Product } from '../acceptance/products.ts'
 
 async function shop(rows: readonly Product[], more = ''): Promise<EngineUnderTest> {
   const engine = await engineUnderTest()
@@ -55,7 +55,7 @@ test('an unchanged catalog of several pages is the same, and nothing is sent or 
 test('distinguishes edits, a delete and an unmanaged product, repairs them by a plan, and keeps the unmanaged one', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
-  const [first, second, third] = rows.map(wanted) as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]
+  const [first, second, third] = rows.map(expectedProduct) as [Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]
   await putBehind(engine, { ...first, price: '1.00 EUR', title: 'Hijacked' }, { ...second, color: 'red' }, product('STRANGER'))
   await removeBehind(engine, String(third['id']))
   const mark = await engine.mark()
@@ -93,7 +93,7 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
   })
   expect(await engine.writes(mark)).toEqual([])
   expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3 } })
-  const corrected = [...rows.map(wanted), { ...product('STRANGER') }]
+  const corrected = [...rows.map(expectedProduct), { ...product('STRANGER') }]
   expect(await digest(engine)).toBe(catalogDigest(corrected))
   expect(await engine.audit('shop')).toMatchObject({
     status: 'succeeded',
@@ -106,7 +106,7 @@ test('distinguishes edits, a delete and an unmanaged product, repairs them by a 
 test('a changed value that is cut at an emoji is reported', async () => {
   const rows = single(2)
   await using engine = await shop(rows)
-  await putBehind(engine, { ...rows.map(wanted)[0], description: `${'x'.repeat(199)}😀` })
+  await putBehind(engine, { ...rows.map(expectedProduct)[0], description: `${'x'.repeat(199)}😀` })
   expect(await engine.audit('shop')).toMatchObject({
     drift: { same: 1, changed: 1 },
     examples: [{ fields: [{ theirs: `${'x'.repeat(199)}…` }] }],
@@ -116,7 +116,7 @@ test('a changed value that is cut at an emoji is reported', async () => {
 test('a listed value that Postgres cannot store is reported as changed', async () => {
   const rows = single(2)
   await using engine = await shop(rows)
-  const [first] = rows.map(wanted)
+  const [first] = rows.map(expectedProduct)
   const exchange = async (request: Parameters<typeof engine.deps.transport.exchange>[0]): Promise<Exchange> => {
     const answer = await engine.deps.transport.exchange(request)
     if (answer.kind !== 'answer' || request.method !== 'GET') return answer
@@ -147,7 +147,7 @@ test('a product that was deleted and created again at the service is found by it
   const rows = single(5)
   await using engine = await shop(rows)
   await removeBehind(engine, 'SKU-1')
-  await putBehind(engine, wanted(goodProduct(1)))
+  await putBehind(engine, expectedProduct(goodProduct(1)))
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     drift: { changed: 1, same: 4 },
@@ -159,7 +159,7 @@ test('a product that was deleted and created again at the service is found by it
   expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
   write(engine, rows.slice(1))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1 } })
-  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(expectedProduct)))
 })
 
 test('variants that no listing shows are counted as hidden, and a repair puts them again', async () => {
@@ -172,7 +172,7 @@ test('variants that no listing shows are counted as hidden, and a repair puts th
   })
   // One hidden variant is deleted and one is changed, which no listing shows. All variants of the other group are deleted.
   await removeBehind(engine, 'SKU-2', 'SKU-4', 'SKU-5', 'SKU-6')
-  await putBehind(engine, { ...wanted(variants[2] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(variants[2] as Product), title: 'Hijacked' })
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'partial',
@@ -180,18 +180,18 @@ test('variants that no listing shows are counted as hidden, and a repair puts th
     counts: { creates: 3, updates: 2 },
   })
   expect(await engine.apply(report.planId ?? '')).toMatchObject({ status: 'succeeded' })
-  expect(await digest(engine)).toBe(catalogDigest(variants.map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(variants.map(expectedProduct)))
 })
 
 test('an invalidated product whose row is missing is deleted', async () => {
   const rows = single(12)
   await using engine = await shop(rows)
-  await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(rows[0] as Product), title: 'Hijacked' })
   await removeBehind(engine, String(rows[1]?.id))
   expect(await engine.audit('shop', { repair: true })).toMatchObject({ drift: { changed: 1, notListed: 1 } })
   write(engine, rows.slice(2))
   for (let i = 0; i < 4; i++) await engine.run('shop')
-  expect(await digest(engine)).toBe(catalogDigest(rows.slice(2).map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(2).map(expectedProduct)))
   expect((await engine.run('shop')).counts).toMatchObject({ requests: 0, creates: 0, updates: 0, deletes: 0 })
 })
 
@@ -201,7 +201,7 @@ test('a product that was deleted and created again elsewhere is unmanaged, and t
   write(engine, rows.slice(1))
   const { runId, counts } = await engine.run('shop')
   expect(counts).toMatchObject({ deletes: 1, confirmed: 1 })
-  await putBehind(engine, wanted(rows[0] as Product))
+  await putBehind(engine, expectedProduct(rows[0] as Product))
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
     status: 'succeeded',
@@ -230,7 +230,7 @@ test('product keys that a service requires, and whose answers were lost, come fr
   expect(lost).toMatchObject({ drift: { listed: 8, same: 5, waiting: 3 } })
   expect(await engine.apply(lost.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 3, refused: 0 } })
   // Another writer edits one product, and deletes and creates another one, which gets another key.
-  const [first, second] = changed.map(wanted) as [Record<string, unknown>, Record<string, unknown>]
+  const [first, second] = changed.map(expectedProduct) as [Record<string, unknown>, Record<string, unknown>]
   await removeBehind(engine, String(second['id']))
   await engine.sandbox.control.switches({ product_key_on_write: 'ignored' })
   await putBehind(engine, { ...first, price: '1.00 EUR' }, second)
@@ -238,7 +238,7 @@ test('product keys that a service requires, and whose answers were lost, come fr
   const repair = await engine.audit('shop', { repair: true })
   expect(repair).toMatchObject({ drift: { listed: 8, changed: 2 } })
   expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2, refused: 0 } })
-  expect(await digest(engine)).toBe(catalogDigest(changed.map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(changed.map(expectedProduct)))
   write(engine, changed.slice(0, 7))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 1, confirmed: 1 } })
 })
@@ -248,7 +248,7 @@ test('a product key that the refusal of a put names is sent with the next put', 
   await using engine = await shop(rows.slice(0, 5))
   await loseCreates(engine, rows, 'present')
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { updates: 3, confirmed: 3 } })
-  expect(await digest(engine)).toBe(catalogDigest(rows.map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(rows.map(expectedProduct)))
 })
 
 test.for([

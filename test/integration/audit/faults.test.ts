@@ -9,7 +9,7 @@ import { auditPipeline } from '../../../src/sync/run/auditPipeline.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
-import { item, products, rss, wanted, type Product } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct, type Product } from '../acceptance/products.ts'
 
 const main = fileURLToPath(new URL('../../../src/cli/main.ts', import.meta.url))
 const listing = { method: 'GET', path: '/12/product_catalogs/4001/products' }
@@ -35,7 +35,7 @@ const plans = async (engine: EngineUnderTest) => (await engine.db.query('select 
 async function drifted(): Promise<EngineUnderTest> {
   const rows = single(230)
   const engine = await shop(rows)
-  await putBehind(engine, { ...wanted(rows[200] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(rows[200] as Product), title: 'Hijacked' })
   await removeBehind(engine, String(rows[7]?.id))
   return engine
 }
@@ -135,7 +135,11 @@ test('products with an unresolved request are not compared, and a repair does no
   await control.fault({ method: 'PUT', path: '/12/product_catalogs' }, { kind: 'commit_then_reset' }, 'always')
   expect(await engine.run('shop')).toMatchObject({ status: 'partial', counts: { ambiguous: 3 } })
   await control.clearFaults()
-  await putBehind(engine, { ...wanted(moved[0] as Product), title: 'Hijacked' }, { ...wanted(moved[9] as Product), title: 'Hijacked' })
+  await putBehind(
+    engine,
+    { ...expectedProduct(moved[0] as Product), title: 'Hijacked' },
+    { ...expectedProduct(moved[9] as Product), title: 'Hijacked' },
+  )
   await removeBehind(engine, String(moved[1]?.id))
   const report = await engine.audit('shop', { repair: true })
   expect(report).toMatchObject({
@@ -147,13 +151,17 @@ test('products with an unresolved request are not compared, and a repair does no
   expect(invalidated).toEqual([{ id: moved[9]?.id }])
   for (let i = 0; i < 3; i++) await engine.run('shop')
   expect((await engine.audit('shop', { repair: true })).planId).toBeUndefined()
-  expect(await digest(engine)).toBe(catalogDigest(moved.map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(moved.map(expectedProduct)))
 })
 
 test('products that another process settles during the listing are not compared', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
-  await putBehind(engine, { ...wanted(rows[3] as Product), title: 'Hijacked' }, { ...wanted(rows[4] as Product), title: 'Hijacked' })
+  await putBehind(
+    engine,
+    { ...expectedProduct(rows[3] as Product), title: 'Hijacked' },
+    { ...expectedProduct(rows[4] as Product), title: 'Hijacked' },
+  )
   const exchange = async (request: Parameters<typeof engine.deps.transport.exchange>[0]): Promise<Exchange> => {
     const answer = await engine.deps.transport.exchange(request)
     await engine.db.execute('update sluice.remote set synced_at = clock_timestamp() where key = $1', [Buffer.from(rows[3]?.id ?? '')])
@@ -172,7 +180,7 @@ test('products that another process settles during the listing are not compared'
 test('products that change between the comparison and the repair are not changed', async () => {
   const rows = single(30)
   await using engine = await shop(rows)
-  await putBehind(engine, ...rows.slice(0, 3).map((row) => ({ ...wanted(row), title: 'Hijacked' })))
+  await putBehind(engine, ...rows.slice(0, 3).map((row) => ({ ...expectedProduct(row), title: 'Hijacked' })))
   const [late, settled, drifting] = rows.map(({ id }) => Buffer.from(id))
   const execute: typeof engine.db.execute = async (text, values) => {
     const done = await engine.db.execute(text, values)
@@ -223,7 +231,7 @@ test('products with newer desired content are counted as waiting, and compared w
   )
   await engine.plan('shop')
   expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, changed: 0, waiting: 1 } })
-  await putBehind(engine, { ...wanted(rows[0] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(rows[0] as Product), title: 'Hijacked' })
   expect(await engine.audit('shop')).toMatchObject({
     drift: { same: 9, changed: 1, waiting: 1 },
     examples: [{ found: 'changed', fields: [{ field: 'title', ours: rows[0]?.title, theirs: 'Hijacked', desired: 'Wanted' }] }],
@@ -231,7 +239,7 @@ test('products with newer desired content are counted as waiting, and compared w
   // Frozen bytes of confirmed batches are kept for a week. After that only the hash can be compared.
   await engine.db.execute('update sluice.batch set body = null where settled_at is not null')
   expect(await engine.audit('shop')).toMatchObject({ status: 'partial', drift: { same: 9, changed: 0, unresolved: 1, waiting: 1 } })
-  await putBehind(engine, wanted(rows[0] as Product))
+  await putBehind(engine, expectedProduct(rows[0] as Product))
   expect(await engine.audit('shop')).toMatchObject({ status: 'succeeded', drift: { same: 10, unresolved: 0, waiting: 1 } })
 })
 
@@ -240,12 +248,12 @@ test('a repair makes earlier plans stale, and its own plan can be applied', asyn
   await using engine = await shop(rows)
   write(engine, rows.slice(1))
   const before = await engine.plan('shop')
-  await putBehind(engine, { ...wanted(rows[5] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(rows[5] as Product), title: 'Hijacked' })
   const repair = await engine.audit('shop', { repair: true })
   expect(repair).toMatchObject({ counts: { updates: 1, deletes: 1 } })
   expect(await engine.apply(before.planId)).toMatchObject({ status: 'failed', error: { code: 'PLAN_STALE' } })
   expect(await engine.apply(repair.planId ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
-  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(rows.slice(1).map(expectedProduct)))
 })
 
 test('outstanding deletes of a repair are under the guards; its corrections are sent', async () => {
@@ -253,7 +261,7 @@ test('outstanding deletes of a repair are under the guards; its corrections are 
   await using engine = await shop(rows)
   write(engine, rows.slice(2))
   await engine.plan('shop')
-  await putBehind(engine, { ...wanted(rows[5] as Product), title: 'Hijacked' })
+  await putBehind(engine, { ...expectedProduct(rows[5] as Product), title: 'Hijacked' })
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { max_delete_count: 1, max_delete_percent: 1 }\n`)
   const repair = await engine.audit('shop', { repair: true })
   expect(repair).toMatchObject({
@@ -285,5 +293,5 @@ test('killed during the repair nothing is invalidated; killed after it the whole
   const [plan] = await engine.db.query<{ id: string; counts: unknown }>(`select id, counts from sluice.plan where status = 'ready'`)
   expect(plan?.counts).toMatchObject({ creates: 1, updates: 1 })
   expect(await engine.apply(plan?.id ?? '')).toMatchObject({ status: 'succeeded', counts: { confirmed: 2 } })
-  expect(await digest(engine)).toBe(catalogDigest(single(230).map(wanted)))
+  expect(await digest(engine)).toBe(catalogDigest(single(230).map(expectedProduct)))
 })

@@ -5,7 +5,7 @@ import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { product } from '../../support/product.ts'
 import { putBehind, removeBehind } from '../../support/thirdParty.ts'
-import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { goodProduct, item, rss, expectedProduct } from '../acceptance/products.ts'
 import { emptyDatabase, histories, runEach, untilQuiet } from '../../support/histories.ts'
 
 const faults = ['none', 'none', 'commit_then_reset', 'truncate', 'html', 'cursor_expired', 'status'] as const
@@ -92,7 +92,7 @@ test(
         // If another writer changed the key of a delete, a put gets the new key, and one more run is needed
         // (docs/decisions/lost-delete-answers.md).
         await untilQuiet(3, () => runEach(engine, ['shop']))
-        const corrected = [...Array.from(feed, ([n, price]) => wanted(goodProduct(n, price * 100))), ...foreign.values()]
+        const corrected = [...Array.from(feed, ([n, price]) => expectedProduct(goodProduct(n, price * 100))), ...foreign.values()]
         expect((await control.products()).map(({ id }) => id)).toEqual(corrected.map(({ id }) => id).toSorted())
         expect((await control.catalog()).digest).toBe(catalogDigest(corrected))
         expect(await engine.audit('shop')).toMatchObject({

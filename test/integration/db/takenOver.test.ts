@@ -18,7 +18,7 @@ import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
 import { testDatabase, type TestDatabase } from '../../support/postgres.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 
 /** Migrations of the last version with the shared journal and with the queue in a schema of its own. */
 const earlier = 4
@@ -146,7 +146,7 @@ test('is migrated and synced: nothing is sent twice, and nothing is lost', { tag
     // Sends only the same bytes once more, because the outcome is unknown.
     const sent = (await engine.writes(mark)).filter(({ path }) => path.startsWith('/12/product_catalogs'))
     expect(sent.map(({ body_sha256 }) => body_sha256)).toEqual([lost])
-    expect((await control.catalog()).digest).toBe(catalogDigest(more.map(wanted)))
+    expect((await control.catalog()).digest).toBe(catalogDigest(more.map(expectedProduct)))
 
     for (const name of ['shop', 'people'])
       expect(await runPipeline(deps, await loadPipeline(folder, name), { trigger: 'manual' })).toMatchObject({ counts: { requests: 0 } })

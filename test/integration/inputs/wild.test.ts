@@ -47,7 +47,7 @@ describe('feeds and exports as they come', () => {
     )
     const accepted =
       destination['kind'] === audience.kind
-        ? [...new Set(outcome.members.filter(({ wanted }) => wanted).flatMap(({ identifiers }) => identifiers))]
+        ? [...new Set(outcome.members.filter(({ desired }) => desired).flatMap(({ identifiers }) => identifiers))]
         : [...seen.keys()].filter((id) => !contradicting.has(id))
     expect(accepted).toEqual(wild.accepted)
   })

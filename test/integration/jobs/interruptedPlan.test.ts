@@ -11,7 +11,7 @@ import { loadRun } from '../../../src/sync/reports/history.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 
 test(
   'a worker sends no more of a plan once the run was interrupted, and the next run sends the rest',
@@ -47,7 +47,7 @@ test(
       expect((await loadRun(engine.db, runId)).counts.pending).toBeGreaterThan(0)
       await control.clearFaults()
       expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
-      expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+      expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
     } finally {
       await helper.stop()
     }

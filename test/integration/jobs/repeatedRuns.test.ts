@@ -12,7 +12,7 @@ import { recoverRunsAndCounts } from '../../../src/sync/run/recoverExpiredRuns.t
 import { cancel } from '../../../src/sync/run/run.ts'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, type EngineUnderTest } from '../../support/engine.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 
 const rows = products(200)
 
@@ -64,7 +64,7 @@ async function claimAndDie(engine: EngineUnderTest, runId: number): Promise<void
 
 async function expectSynced({ sandbox }: EngineUnderTest): Promise<void> {
   const digest = async () => (await sandbox.control.catalog()).digest
-  await expect.poll(digest, { timeout: 30_000 }).toBe(catalogDigest(rows.map(wanted)))
+  await expect.poll(digest, { timeout: 30_000 }).toBe(catalogDigest(rows.map(expectedProduct)))
 }
 
 test('stopped by a signal: a worker that starts later sends the rest', { timeout: 90_000 }, async () => {

@@ -385,9 +385,9 @@ async function foundPairs(engine: EngineUnderTest, identifiers: readonly Buffer[
   const found = pairs(await findImpliedKeys(engine.db, 1, identifiers))
   for (const atOnce of [identifiers.length, identifiers.length - 1, 200]) {
     const searched = await engine.db.transaction(async (tx) => {
-      await tx.execute('create temp table wanted on commit drop as select unnest($1::bytea[]) as identifier', [identifiers])
+      await tx.execute('create temp table desired on commit drop as select unnest($1::bytea[]) as identifier', [identifiers])
       const all: ImpliedKey[] = []
-      for await (const portion of searchImpliedKeys(tx, 1, 'select identifier from wanted', atOnce)) all.push(...portion)
+      for await (const portion of searchImpliedKeys(tx, 1, 'select identifier from desired', atOnce)) all.push(...portion)
       return pairs(all)
     })
     expect(searched).toEqual(found)

@@ -18,7 +18,7 @@ import {
   batchStates,
   email,
   engineDeps,
-  gone,
+  deletedUser,
   hex,
   origin,
   plantBatch,
@@ -27,7 +27,7 @@ import {
   several,
   syncedKeys,
   user,
-  wanted,
+  desiredHash,
 } from './planted.ts'
 
 const fence = { ...testService, origin }
@@ -201,7 +201,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     await db.execute(`insert into sluice.remote (destination_id, key, ref_count, desired_hash) values ($1, $2, 1, $3)`, [
       listId,
       key,
-      wanted,
+      desiredHash,
     ])
     await db.execute('update sluice.destination set desired_version = desired_version + 1 where id = $1', [listId])
   }
@@ -303,7 +303,7 @@ describe('a person who was put on the do-not-reach list after the plan', () => {
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
     service.members.set(hex(email(1)), '')
-    await plantBatch(db, planted, [gone(email(1))], { op: 'delete' })
+    await plantBatch(db, planted, [deletedUser(email(1))], { op: 'delete' })
     await listed(db, email(1))
     await pushPlan(await engineDeps(db, service), planted.planId)
     expect([...service.members]).toEqual([])

@@ -13,7 +13,7 @@ import {
   batchStates,
   email,
   engineDeps,
-  gone,
+  deletedUser,
   hex,
   origin,
   plantBatch,
@@ -122,7 +122,7 @@ test('a batch that only waited for the rate limit is not ambiguous after it was 
   service.members.set(hex(email(1)), '')
   service.script = (_request, nth) => (nth === 1 ? answer(423, { errors: [{ code: 'LOCKED', message: 'locked' }] }) : undefined)
   const planted = await plantPlan(db, await plantDestination(db))
-  await plantBatch(db, planted, [gone(email(1))], { op: 'delete' })
+  await plantBatch(db, planted, [deletedUser(email(1))], { op: 'delete' })
   const deps = await engineDeps(db, service, { maxAttempts: 1 })
   await pushPlan(deps, planted.planId)
   expect(await batchStates(db, planted.planId)).toEqual(['parked:locked'])

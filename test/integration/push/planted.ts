@@ -60,7 +60,7 @@ export async function plantPlan(db: Database, destinationId: number): Promise<Pl
 
 export const email = (seed: string | number) => Buffer.concat([Buffer.from([1]), createHash('sha256').update(String(seed)).digest()])
 export const hex = (key: Buffer) => key.toString('hex', 1)
-export const wanted = Buffer.from([7])
+export const desiredHash = Buffer.from([7])
 
 export interface PlantedEntry {
   readonly bytes: Buffer
@@ -78,7 +78,7 @@ export const several = (...users: Buffer[][]): PlantedEntry => ({
   keys: users.flat(),
   users: users.length,
 })
-export const gone = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'delete', users: [keys] }), keys })
+export const deletedUser = (...keys: Buffer[]): PlantedEntry => ({ bytes: renderUserOperation({ op: 'delete', users: [keys] }), keys })
 export const product = (id: string, title = id): PlantedEntry => ({
   bytes: Buffer.from(JSON.stringify({ id, title })),
   keys: [Buffer.from(id)],
@@ -120,7 +120,7 @@ export async function plantBatch(
     recordKey: keys[0]!,
     keys: keys.map((key) => key.toString('hex')),
     change: op === 'delete' ? ('delete' as const) : ('create' as const),
-    hash: op === 'delete' ? null : (options.hash ?? wanted),
+    hash: op === 'delete' ? null : (options.hash ?? desiredHash),
     expiresAtMs: null,
     users,
   }))
@@ -133,7 +133,7 @@ export async function plantBatch(
          on conflict (destination_id, key) do update set ref_count = 0, desired_hash = null`
       : `insert into sluice.remote (destination_id, key, ref_count, desired_hash) select $1, k, 1, $3 from unnest($2::bytea[]) k
          on conflict (destination_id, key) do update set ref_count = 1, desired_hash = excluded.desired_hash`,
-    [planted.destinationId, entries.flatMap((entry) => entry.keys), options.hash ?? wanted],
+    [planted.destinationId, entries.flatMap((entry) => entry.keys), options.hash ?? desiredHash],
   )
   return id
 }

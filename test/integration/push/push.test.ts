@@ -17,7 +17,7 @@ import {
   batchStates,
   email,
   engineDeps,
-  gone,
+  deletedUser,
   hex,
   plantBatch,
   plantDestination,
@@ -26,7 +26,7 @@ import {
   productKey,
   syncedKeys,
   user,
-  wanted,
+  desiredHash,
 } from './planted.ts'
 import { everyKey } from '../../support/everyKey.ts'
 
@@ -123,7 +123,7 @@ describe('pushing a plan', () => {
     const destinationId = await plantDestination(db)
     const planted = await plantPlan(db, destinationId)
     await plantBatch(db, planted, users(0, 3))
-    const later = await plantBatch(db, planted, [gone(email(7))], { op: 'delete' })
+    const later = await plantBatch(db, planted, [deletedUser(email(7))], { op: 'delete' })
     await db.execute(`update batch set status = 'ambiguous', attempts = 1, maybe_applied = true`)
     await db.execute(`update batch set phase = 0, next_attempt_at = statement_timestamp() + interval '1 hour' where id = $1`, [later])
     const shown: Progress[] = []
@@ -171,7 +171,7 @@ describe('pushing a plan', () => {
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
     await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
-    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    await plantBatch(db, planted, [deletedUser(email('old'))], { op: 'delete' })
     service.members.set(hex(email('old')), '')
     service.script = (_request, nth) => (nth === 1 ? lost(200) : undefined)
     await pushPlan(await engineDeps(db, service), planted.planId)
@@ -188,7 +188,7 @@ describe('pushing a plan', () => {
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
-    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    await plantBatch(db, planted, [deletedUser(email('old'))], { op: 'delete' })
     const deps = await engineDeps(db, service)
     await pushPlan(deps, planted.planId)
     await db.execute(`update batch set settled_at = settled_at + interval '1 day'`)
@@ -207,7 +207,7 @@ describe('pushing a plan', () => {
     const { db } = database
     const service = fakeService()
     const planted = await plantPlan(db, await plantDestination(db))
-    await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+    await plantBatch(db, planted, [deletedUser(email('old'))], { op: 'delete' })
     await plantBatch(db, planted, [user(email('new'))], { phase: 2 })
     service.script = () => failure(500, 'INTERNAL_ERROR')
     await pushPlan(await engineDeps(db, service, { maxAttempts: 3 }), planted.planId)
@@ -452,7 +452,7 @@ describe('products', () => {
     ])
     const rows = await db.query(
       "select convert_from(key, 'UTF8') as id, synced_hash = $1 as synced, remote_key, refused_code, refused_message from sluice.remote order by key",
-      [wanted],
+      [desiredHash],
     )
     expect(rows).toEqual([
       { id: 'a', synced: true, remote_key: '1', refused_code: null, refused_message: null },

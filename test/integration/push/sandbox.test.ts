@@ -9,7 +9,7 @@ import { pushPlan } from '../../../src/sync/push/push.ts'
 import { recoverAndResend } from '../../../src/sync/push/recoverAndResend.ts'
 import { testDatabase } from '../../support/postgres.ts'
 import { withSandbox, type SandboxUnderTest } from '../../support/sandbox.ts'
-import { email, engineDeps, gone, hex, plantBatch, plantDestination, plantPlan, several, user, type Planted } from './planted.ts'
+import { email, engineDeps, deletedUser, hex, plantBatch, plantDestination, plantPlan, several, user, type Planted } from './planted.ts'
 import type { Database } from '../../../src/db/database.ts'
 
 const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl: url, adsVersion: '12', ...fixedCredentials })
@@ -17,7 +17,7 @@ const transportTo = (url: string) => createTransport({ baseUrl: url, adsBaseUrl:
 /** Users 0…n in batches. The old address of user 0 is deleted first, and its new one waits for that. */
 async function plant(db: Database, batches: number, size = 20): Promise<Planted> {
   const planted = await plantPlan(db, await plantDestination(db))
-  await plantBatch(db, planted, [gone(email('old'))], { op: 'delete' })
+  await plantBatch(db, planted, [deletedUser(email('old'))], { op: 'delete' })
   for (let i = 0; i < batches; i++)
     await plantBatch(
       db,

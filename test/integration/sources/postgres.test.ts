@@ -11,20 +11,20 @@ import { readSource, sourceOf } from './support.ts'
 
 test('rows of a query are text, with nulls, booleans, times and arrays', async () => {
   await using database = await testDatabase()
-  const query = `select 12345678901234567890::numeric as id, null::text as title, true as wanted, timestamptz '2026-03-01 12:00:00.5+01' as joined, array['a','b'] as images, $1::text as given;`
+  const query = `select 12345678901234567890::numeric as id, null::text as title, true as desired, timestamptz '2026-03-01 12:00:00.5+01' as joined, array['a','b'] as images, $1::text as given;`
   const { rows, facts, error } = await readSource(sourceOf(database.url, { query, parameters: [`x'; drop table y; --`] }))
   expect(error).toBeUndefined()
   expect(rows).toEqual([
     {
       line: 1,
-      columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'],
+      columns: ['id', 'title', 'desired', 'joined', 'images', 'given'],
       cells: ['12345678901234567890', undefined, 'true', '2026-03-01T11:00:00.5Z', ['a', 'b'], `x'; drop table y; --`],
     },
   ])
   expect(facts).toMatchObject({
     format: 'sql',
     completeness: { complete: true },
-    columns: ['id', 'title', 'wanted', 'joined', 'images', 'given'],
+    columns: ['id', 'title', 'desired', 'joined', 'images', 'given'],
   })
   expect(facts?.uri).not.toContain('@')
 })

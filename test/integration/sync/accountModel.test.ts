@@ -152,10 +152,10 @@ test(
           const off = new Set([...listed].flatMap(([address, on]) => (on ? [address] : [])))
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
           for (const [i, audience] of [audiences.first, audiences.second].entries()) {
-            const wanted = await reachable(engine, i === 0 ? 'first' : 'second', held, off)
+            const desired = await reachable(engine, i === 0 ? 'first' : 'second', held, off)
             expect([audience, (await control.audience(audience)).digest]).toEqual([
               audience,
-              audienceDigest([...wanted, 'keep@example.org'].map(email)),
+              audienceDigest([...desired, 'keep@example.org'].map(email)),
             ])
           }
           expect((await control.violations()).filter(({ rule }) => rule !== 'same_body_at_once')).toEqual([])

@@ -10,7 +10,7 @@ import { createProgressStorer } from '../../../src/sync/run/liveProgress.ts'
 import { cancel } from '../../../src/sync/run/run.ts'
 import { loadRun } from '../../../src/sync/reports/history.ts'
 import { nextCommands } from '../../../src/sync/reports/nextCommands.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 
 async function running(engine: EngineUnderTest): Promise<string> {
   for (;;) {
@@ -43,7 +43,7 @@ test('a cancelled run sends no further request, keeps confirmed records, and the
   expect(imbalance(ended.counts)).toEqual([])
   await control.clearFaults()
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded' })
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.map(expectedProduct)))
   expect(await cancel(engine.deps, runId, { actor: 'jane' })).toEqual({ runId, state: 'ended' })
   expect(await loadRun(engine.db, runId)).toMatchObject({ status: 'cancelled' })
 })

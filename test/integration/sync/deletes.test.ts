@@ -7,7 +7,7 @@ import { pausePipeline } from '../../../src/db/pauses.ts'
 import type { PlanReport, RunReport } from '../../../src/model/report.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 
 const peopleYaml = `source: { url: "{folder}/people.csv" }
 map: { key: id, email: mail }
@@ -21,14 +21,14 @@ const kinds = {
     yaml: catalogYaml('feed.xml'),
     write: (engine: EngineUnderTest, some: readonly number[]) =>
       engine.write('feed.xml', rss(some.flatMap((n) => products(1, n)).map((row) => item(row)))),
-    wanted: (some: readonly number[]) => catalogDigest(some.flatMap((n) => products(1, n)).map(wanted)),
+    expectedProduct: (some: readonly number[]) => catalogDigest(some.flatMap((n) => products(1, n)).map(expectedProduct)),
     held: async (engine: EngineUnderTest) => (await engine.sandbox.control.catalog()).digest,
   },
   people: {
     yaml: peopleYaml,
     write: (engine: EngineUnderTest, some: readonly number[]) =>
       engine.write('people.csv', `id,mail\n${some.map((n) => `k${n},m${n}@example.com\n`).join('')}`),
-    wanted: (some: readonly number[]) => audienceDigest(some.map((n) => email(`m${n}@example.com`))),
+    expectedProduct: (some: readonly number[]) => audienceDigest(some.map((n) => email(`m${n}@example.com`))),
     held: async (engine: EngineUnderTest) => (await engine.sandbox.control.audience()).digest,
   },
 } as const
@@ -40,7 +40,7 @@ test.for([
   ['people', 'stop'],
 ] as const)('%s: approved deletes that a crash (%s) cut short need no second approval', async ([name, how]) => {
   await using engine = await engineUnderTest()
-  const { yaml, write, wanted: expected, held } = kinds[name]
+  const { yaml, write, expectedProduct: expected, held } = kinds[name]
   engine.pipeline(name, yaml)
   write(engine, numbers(0, 60))
   await engine.run(name)
@@ -55,7 +55,7 @@ test.for([
 
 test.for(['shop', 'people'] as const)('%s: deletes beyond the approved ones need an approval of their own number', async (name) => {
   await using engine = await engineUnderTest()
-  const { yaml, write, wanted: expected, held } = kinds[name]
+  const { yaml, write, expectedProduct: expected, held } = kinds[name]
   engine.pipeline(name, yaml)
   write(engine, numbers(0, 60))
   await engine.run(name)
@@ -72,7 +72,7 @@ test.for(['shop', 'people'] as const)('%s: deletes beyond the approved ones need
 
 test('a planned delete of a product is not sent once its row is back, even if the row is rejected', async () => {
   await using engine = await engineUnderTest()
-  const { yaml, write, wanted: expected, held } = kinds.shop
+  const { yaml, write, expectedProduct: expected, held } = kinds.shop
   engine.pipeline('shop', yaml)
   write(engine, numbers(0, 5))
   await engine.run('shop')
@@ -117,7 +117,7 @@ test('an approval does not cover later deletes: a record that came back and is m
 
 test('an earlier approval does not override min_rows', async () => {
   await using engine = await engineUnderTest()
-  const { write, wanted: expected, held } = kinds.shop
+  const { write, expectedProduct: expected, held } = kinds.shop
   engine.pipeline('shop', `${catalogYaml('feed.xml')}guards: { min_rows: 30 }\n`)
   write(engine, numbers(0, 60))
   await engine.run('shop')
@@ -136,7 +136,7 @@ test.for(['shop', 'people'] as const)(
   '%s: deletes after a fall of the rows by half stay withheld in every run until they are approved',
   async (name) => {
     await using engine = await engineUnderTest()
-    const { yaml, write, wanted: expected, held } = kinds[name]
+    const { yaml, write, expectedProduct: expected, held } = kinds[name]
     engine.pipeline(name, `${yaml}guards: { max_delete_count: 1000 }\n`)
     write(engine, numbers(0, 60))
     await engine.run(name)
@@ -171,7 +171,7 @@ test.for(['failed', 'not_found'])('C2, C3 and C4: a product that another writer 
   expect(repeated).toMatchObject({ status: 'partial', counts: { unchanged: 9, updates: 2, deferred: 2, confirmed: 2, refused: 0 } })
   expect(imbalance(repeated.counts)).toEqual([])
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 2, confirmed: 2, deferred: 0 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest(products(9, 3).map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(9, 3).map(expectedProduct)))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { unchanged: 9, requests: 0 } })
   expect(await engine.db.query(`select from sluice.record where status <> 'live'`)).toEqual([])
 })
@@ -193,7 +193,7 @@ test('a refused delete is sent again after the put that follows it was refused t
   const last = await engine.run('shop')
   expect(last).toMatchObject({ status: 'succeeded', counts: { updates: 0, deletes: 1, confirmed: 1 } })
   expect(imbalance(last.counts)).toEqual([])
-  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(expectedProduct)))
 })
 
 test('an approved delete of a product without a known product_key needs no second approval after the put that gets the key', async () => {
@@ -212,7 +212,7 @@ test('an approved delete of a product without a known product_key needs no secon
   const next = await engine.run('shop')
   expect(next).toMatchObject({ status: 'withheld', counts: { deletes: 1, confirmed: 1, withheld: 1 } })
   expect(imbalance(next.counts)).toEqual([])
-  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(products(11, 1).map(expectedProduct)))
 })
 
 test('a put of a product that is still desired does not approve its later delete', async () => {
@@ -230,7 +230,7 @@ test('a put of a product that is still desired does not approve its later delete
 
 test.for(['shop', 'people'] as const)('%s: a missing record that was never sent is not sent while deletes are withheld', async (name) => {
   await using engine = await engineUnderTest()
-  const { yaml, write, wanted: expected, held } = kinds[name]
+  const { yaml, write, expectedProduct: expected, held } = kinds[name]
   engine.pipeline(name, yaml)
   write(engine, numbers(0, 40))
   await engine.run(name)
@@ -255,7 +255,7 @@ test.for(['shop', 'people'] as const)('%s: a missing record that was never sent 
 test.for(['shop', 'people'] as const)('%s: a missing record that may have been sent is kept while deletes are withheld', async (name) => {
   await using engine = await engineUnderTest()
   const { control } = engine.sandbox
-  const { yaml, write, wanted: expected, held } = kinds[name]
+  const { yaml, write, expectedProduct: expected, held } = kinds[name]
   engine.pipeline(name, yaml)
   write(engine, numbers(0, 40))
   await engine.run(name)

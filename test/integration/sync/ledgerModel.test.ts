@@ -17,7 +17,7 @@ import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
 import { withSandbox } from '../../support/sandbox.ts'
 import { replayLedger, type LedgerState, type ReplayedLine } from '../../support/ledgerModel.ts'
-import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { goodProduct, item, rss, expectedProduct } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { emptyDatabase, histories, runEach, untilQuiet } from '../../support/histories.ts'
 
@@ -203,7 +203,7 @@ test('the model of the ledger has the state of the service after any requests', 
         for (const one of calls) {
           if ('put' in one) {
             const { body } = await send('PUT', '/12/product_catalogs/4001/products', {
-              products: one.put.map((n) => wanted(goodProduct(n, one.price * 100))),
+              products: one.put.map((n) => expectedProduct(goodProduct(n, one.price * 100))),
             })
             for (const { product_key: key } of body.data.products_response) if (key !== null && !keys.includes(key)) keys.push(key)
           } else {

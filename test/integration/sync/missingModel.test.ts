@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { catalogDigest } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance } from '../../support/engine.ts'
-import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { goodProduct, item, rss, expectedProduct } from '../acceptance/products.ts'
 import { emptyDatabase, histories } from '../../support/histories.ts'
 
 const policies = ['delete', 'out-of-stock', 'keep'] as const
@@ -38,7 +38,7 @@ test('a catalog has the products that feeds and `missing` policies require', { t
       const held = new Map<number, Readonly<Record<string, unknown>>>()
       const file = (name: string, products: Iterable<readonly [number, number]>) =>
         engine.write(name, rss(Array.from(products, ([n, price]) => item(goodProduct(n, price * 100)))))
-      const product = (n: number, price: number) => wanted(goodProduct(n, price * 100))
+      const product = (n: number, price: number) => expectedProduct(goodProduct(n, price * 100))
       const read = async (policy: Day['policy'], how: Day['how']) => {
         engine.pipeline('shop', `${catalogYaml('feed.xml', `, missing: ${policy}`)}guards: { max_delete_count: 1000, min_rows: 0 }\n`)
         file('feed.xml', feed)

@@ -22,7 +22,7 @@ test('replaced phone numbers of present rows do not count as deleted people', as
   write(engine, {})
   await engine.run('people')
 
-  const wanted = write(engine, { renewed: 30 })
+  const desired = write(engine, { renewed: 30 })
   const held = await engine.run('people')
   expect(held).toMatchObject({ status: 'withheld', counts: { withheld: 30 } })
   expect(held.guards).toEqual([
@@ -40,7 +40,7 @@ test('replaced phone numbers of present rows do not count as deleted people', as
   expect(imbalance(held.counts)).toEqual([])
 
   expect(await engine.run('people', { approveDeletes: 30 })).toMatchObject({ status: 'succeeded', guards: [] })
-  expect((await engine.sandbox.control.audience()).digest).toBe(wanted)
+  expect((await engine.sandbox.control.audience()).digest).toBe(desired)
 })
 
 test('missing people and replaced identifiers are counted separately, and one number approves both', async () => {
@@ -48,7 +48,7 @@ test('missing people and replaced identifiers are counted separately, and one nu
   engine.pipeline('people', yaml)
   write(engine, {})
   await engine.run('people')
-  const wanted = write(engine, { gone: 12, renewed: 20 })
+  const desired = write(engine, { gone: 12, renewed: 20 })
   const held = await engine.run('people')
   expect(held.guards.map(({ code, message, hint }) => [code, message.split(' synced')[0], hint])).toEqual([
     ['GUARD_DELETES', '12 of 40', 'sluice run people --approve-deletes 32'],
@@ -56,5 +56,5 @@ test('missing people and replaced identifiers are counted separately, and one nu
   ])
   expect(await engine.run('people', { approveDeletes: 31 })).toMatchObject({ status: 'withheld' })
   expect(await engine.run('people', { approveDeletes: 32 })).toMatchObject({ status: 'succeeded' })
-  expect((await engine.sandbox.control.audience()).digest).toBe(wanted)
+  expect((await engine.sandbox.control.audience()).digest).toBe(desired)
 })

@@ -8,7 +8,7 @@ import { findQueuedRuns } from '../../../src/db/runs/queued.ts'
 import { runPipeline } from '../../../src/sync/run/run.ts'
 import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
-import { item, products, rss, wanted } from '../acceptance/products.ts'
+import { item, products, rss, expectedProduct } from '../acceptance/products.ts'
 import type { RunReport } from '../../../src/model/report.ts'
 import { loadRejects, loadRun } from '../../../src/sync/reports/history.ts'
 import { loadRejectGroups, loadRunDetails } from '../../../src/sync/reports/runDetails.ts'
@@ -226,7 +226,7 @@ test('products kept by `missing: keep` are deleted when the policy becomes delet
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
   engine.pipeline('shop', catalogYaml('feed.xml'))
   expect(await engine.run('shop')).toMatchObject({ status: 'succeeded', counts: { deletes: 3 } })
-  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(3).map(wanted)))
+  expect((await control.catalog()).digest).toBe(catalogDigest(rows.slice(3).map(expectedProduct)))
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 
@@ -351,8 +351,8 @@ test('products kept by `missing: keep` go out of stock when the policy becomes o
   const report = await engine.run('shop')
   expect(report).toMatchObject({ status: 'succeeded', counts: { deletes: 0 } })
   expect(imbalance(report.counts)).toEqual([])
-  const gone = rows.slice(0, 3).map((row) => ({ ...wanted(row), availability: 'out of stock' }))
-  expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest([...gone, ...rows.slice(3).map(wanted)]))
+  const gone = rows.slice(0, 3).map((row) => ({ ...expectedProduct(row), availability: 'out of stock' }))
+  expect((await engine.sandbox.control.catalog()).digest).toBe(catalogDigest([...gone, ...rows.slice(3).map(expectedProduct)]))
   expect((await engine.run('shop')).counts.requests).toBe(0)
 })
 

@@ -14,7 +14,7 @@ import { audienceDigest, catalogDigest, email } from '../../support/digests.ts'
 import { catalogYaml, engineUnderTest, imbalance, type EngineUnderTest } from '../../support/engine.ts'
 import { outOfOrder } from '../../support/attemptOrder.ts'
 import { interruptedRun } from '../../support/interrupted.ts'
-import { goodProduct, item, rss, wanted } from '../acceptance/products.ts'
+import { goodProduct, item, rss, expectedProduct } from '../acceptance/products.ts'
 import { everyKey } from '../../support/everyKey.ts'
 import { emptyDatabase, histories } from '../../support/histories.ts'
 
@@ -191,7 +191,7 @@ test(
             else expect([address, (row?.ms ?? 0) > startMs + 29 * dayMs]).toEqual([address, true])
           }
           expect((await control.catalog()).digest).toBe(
-            catalogDigest(Array.from(prices, ([n, price]) => wanted(goodProduct(n, price * 100)))),
+            catalogDigest(Array.from(prices, ([n, price]) => expectedProduct(goodProduct(n, price * 100)))),
           )
           // An operation that expired while its outcome was unknown is superseded and not sent again (docs/guarantees.md#freshness). So the
           // rule of docs/guarantees.md#key-order does not apply. The backoffs of this test are a millisecond, so `same_body_at_once` does

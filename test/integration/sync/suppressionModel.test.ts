@@ -276,9 +276,9 @@ test.for([sandboxAudience, staticListTarget])(
           await untilQuiet(3, () => runEach(engine, ['optouts', 'people'], { approveDeletes: 1_000 }))
           listed.read([...listRows.values()])
           const off = listed.addresses
-          const wanted = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
+          const desired = [...held.values()].filter((some) => !some.some((address) => off.has(address))).flat()
           expect((await control.audience('2dnr')).digest).toBe(audienceDigest([...off, 'other@example.org'].map(email)))
-          expect(await people.digest()).toBe(audienceDigest([...wanted, 'keep@example.org'].map(email)))
+          expect(await people.digest()).toBe(audienceDigest([...desired, 'keep@example.org'].map(email)))
           // Engines of tests have backoffs of a millisecond.
           const allowed = ['same_body_at_once']
           expect((await control.violations()).filter(({ rule }) => !allowed.includes(String(rule)))).toEqual([])

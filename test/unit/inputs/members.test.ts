@@ -43,7 +43,7 @@ interface Expected {
   /** Identifiers that are sent, in order. */
   readonly sent?: readonly string[]
   readonly says?: readonly string[]
-  readonly wanted?: boolean
+  readonly desired?: boolean
 }
 type Case = readonly [name: string, fields: Fields, expected: Expected, more?: Settings]
 
@@ -250,19 +250,19 @@ const cases: readonly Case[] = [
   ...['no', '', '0', 'false '].map((ok): Case => [
     `case 131: consent ${JSON.stringify(ok)} is none`,
     { email: jane, ok },
-    { wanted: false },
+    { desired: false },
     { consent: { column: 'ok', values: ['yes', '1', 'true'] } },
   ]),
   [
     'case 131: consent YES is given',
     { email: jane, ok: ' YES ' },
-    { wanted: true },
+    { desired: true },
     { consent: { column: 'ok', values: ['yes', '1', 'true'] } },
   ],
-  ['case 132: an age of twelve is never sent', { email: jane, age: '12' }, { wanted: false }],
-  ['case 132: a birth date of this decade is never sent', { email: jane, date_of_birth: '2024-05-01' }, { wanted: false }],
-  ['case 132: a birth month of this decade is never sent', { email: jane, date_of_birth: '2024-05' }, { wanted: false }],
-  ...['12.0', '12,5', '7.00'].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { wanted: false }]),
+  ['case 132: an age of twelve is never sent', { email: jane, age: '12' }, { desired: false }],
+  ['case 132: a birth date of this decade is never sent', { email: jane, date_of_birth: '2024-05-01' }, { desired: false }],
+  ['case 132: a birth month of this decade is never sent', { email: jane, date_of_birth: '2024-05' }, { desired: false }],
+  ...['12.0', '12,5', '7.00'].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { desired: false }]),
   ...[
     '2024.0',
     '20240501',
@@ -278,13 +278,13 @@ const cases: readonly Case[] = [
   ].map((date_of_birth): Case => [
     `case 132: the birth date ${date_of_birth} of this decade is never sent`,
     { email: jane, date_of_birth },
-    { wanted: false },
+    { desired: false },
   ]),
   ...['1990.0', '19900501', '5/1/1990 0:00', '1 May 1990', '16061990', '06161990', '20101990', '061990', '199006', '90', '16 May 1990'].map(
     (date_of_birth): Case => [
       `case 132: an adult with the birth date ${date_of_birth} is sent`,
       { email: jane, age: '31.0', date_of_birth },
-      { wanted: true },
+      { desired: true },
     ],
   ),
   ...[
@@ -315,15 +315,15 @@ const cases: readonly Case[] = [
     'child',
     'Kids (5-12)',
     'Kinder',
-  ].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { wanted: false }]),
+  ].map((age): Case => [`case 132: an age of ${age} is never sent`, { email: jane, age }, { desired: false }]),
   ...['age_group', 'Age Range', 'Altersgruppe', "Tranche d'âge", 'Leeftijdscategorie', 'Grupa wiekowa'].flatMap((column): Case[] => [
-    [`case 132: 0-12 in the column ${column} is never sent`, { email: jane, [column]: '0-12' }, { wanted: false }],
-    [`case 132: Kids in the column ${column} are never sent`, { email: jane, [column]: 'Kids' }, { wanted: false }],
-    [`case 132: 25-34 in the column ${column} is sent`, { email: jane, [column]: '25-34' }, { wanted: true }],
-    [`case 132: the code 3 in the column ${column} is sent`, { email: jane, [column]: '3' }, { wanted: true }],
+    [`case 132: 0-12 in the column ${column} is never sent`, { email: jane, [column]: '0-12' }, { desired: false }],
+    [`case 132: Kids in the column ${column} are never sent`, { email: jane, [column]: 'Kids' }, { desired: false }],
+    [`case 132: 25-34 in the column ${column} is sent`, { email: jane, [column]: '25-34' }, { desired: true }],
+    [`case 132: the code 3 in the column ${column} is sent`, { email: jane, [column]: '3' }, { desired: true }],
   ]),
-  [`case 132: an age below the path of a person is never sent`, { email: jane, 'profile.age': '12' }, { wanted: false }],
-  [`case 132: the age of a subscription is not that of the person`, { email: jane, 'subscription.age': '12' }, { wanted: true }],
+  [`case 132: an age below the path of a person is never sent`, { email: jane, 'profile.age': '12' }, { desired: false }],
+  [`case 132: the age of a subscription is not that of the person`, { email: jane, 'subscription.age': '12' }, { desired: true }],
   ...[
     '31 years',
     '18-24',
@@ -341,7 +341,7 @@ const cases: readonly Case[] = [
     '18+',
     'adult',
     'Kindergärtnerin',
-  ].map((age): Case => [`case 132: an adult with the age ${age} is sent`, { email: jane, age }, { wanted: true }]),
+  ].map((age): Case => [`case 132: an adult with the age ${age} is sent`, { email: jane, age }, { desired: true }]),
   // 43998 is a day number of a spreadsheet, the last two are Unix times.
   ...[
     '06/16/20',
@@ -356,11 +356,11 @@ const cases: readonly Case[] = [
     '1592265600000',
     '1592265600.0',
     '1592265600000.0',
-  ].map((dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { wanted: false }]),
+  ].map((dob): Case => [`case 132: the birth date ${dob} of this decade is never sent`, { email: jane, dob }, { desired: false }]),
   ...['06/16/85', '16.6.85', '16-JUN-85', '85-06-16', '31214', '487728000', '487728000.0', '487728000000', '06/16'].map((dob): Case => [
     `case 132: an adult with the birth date ${dob} is sent`,
     { email: jane, dob },
-    { wanted: true },
+    { desired: true },
   ]),
   ...[
     'dateOfBirth',
@@ -432,7 +432,7 @@ const cases: readonly Case[] = [
   ].map((column): Case => [
     `case 132: a birth date of this decade in the column ${column} is never sent`,
     { email: jane, [column]: '2020-06-16' },
-    { wanted: false },
+    { desired: false },
   ]),
   ...[
     'Child date of birth',
@@ -459,7 +459,7 @@ const cases: readonly Case[] = [
   ].map((column): Case => [
     `case 132: the column ${column} does not show the age of the customer`,
     { email: jane, [column]: '2020-06-16' },
-    { wanted: true },
+    { desired: true },
   ]),
   ...[
     'Alder (år)',
@@ -474,29 +474,29 @@ const cases: readonly Case[] = [
   ].map((column): Case => [
     `case 132: an age of 9 in the column ${column} is never sent`,
     { email: jane, [column]: '9' },
-    { wanted: false },
+    { desired: false },
   ]),
   ...['Age (days)', 'Age (months)', 'Contact age', 'Member age', 'User age', 'Age (Auto)', 'Age [account]', 'Age (membership)'].map(
     (column): Case => [
       `case 132: the column ${column} does not show the age of the customer`,
       { email: jane, [column]: '3' },
-      { wanted: true },
+      { desired: true },
     ],
   ),
   ...['平成27年6月30日', '令和元年5月1日', '٣٠/٠٦/٢٠١٥', '30/06/2558'].map((date_of_birth): Case => [
     `case 132: a birth date ${date_of_birth} of a child is never sent`,
     { email: jane, date_of_birth },
-    { wanted: false },
+    { desired: false },
   ]),
   ...['平成7年6月30日', '昭和60年6月30日', '٣٠/٠٦/١٩٨٥', '30/06/2528'].map((date_of_birth): Case => [
     `case 132: a birth date ${date_of_birth} of an adult is sent`,
     { email: jane, date_of_birth },
-    { wanted: true },
+    { desired: true },
   ]),
   ...['3 months', '3 days', '11 Wochen', '0-6 months', '3 mois'].map((age): Case => [
     `case 132: the duration ${age} is not an age of the customer`,
     { email: jane, 'Customer age': age },
-    { wanted: true },
+    { desired: true },
   ]),
   ...[
     'customerAge',
@@ -513,13 +513,13 @@ const cases: readonly Case[] = [
   ].map((column): Case => [
     `case 132: an age of nine in the column ${column} is never sent`,
     { email: jane, [column]: '9' },
-    { wanted: false },
+    { desired: false },
   ]),
-  ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { wanted: true }],
+  ['case 132: an adult is sent', { email: jane, age: '31', date_of_birth: '01.05.1990' }, { desired: true }],
   [
     'case 133: one of two consents missing is not consent',
     { email: jane, ads: 'yes', transfer: 'no' },
-    { wanted: false },
+    { desired: false },
     {
       consent: [
         { column: 'ads', values: ['yes'] },
@@ -530,7 +530,7 @@ const cases: readonly Case[] = [
   [
     'case 133: all consents given are consent',
     { email: jane, ads: 'yes', transfer: 'yes' },
-    { wanted: true },
+    { desired: true },
     {
       consent: [
         { column: 'ads', values: ['yes'] },
@@ -599,7 +599,7 @@ describe('rows of people (sections 6, 8.2 and 8.3)', () => {
     const outcome = await through(csvOf([{ ...blank, ...fields }]), { ...settings, ...more })
     expect([outcome.refused, outcome.rejects[0]?.code]).toEqual([undefined, expected.reject])
     if (expected.sent !== undefined) expect(outcome.members[0]?.identifiers).toEqual(expected.sent)
-    if (expected.wanted !== undefined) expect(outcome.members[0]?.wanted).toBe(expected.wanted)
+    if (expected.desired !== undefined) expect(outcome.members[0]?.desired).toBe(expected.desired)
     for (const code of expected.says ?? []) expect(outcome.codes).toContain(code)
     const said = JSON.stringify([outcome.rejects, outcome.notes])
     expect(said).not.toContain(jane)
@@ -701,7 +701,7 @@ describe('whole exports', () => {
       people(2, (i) => ({ Unsubscribed: i === 0 ? 'true' : 'false' })),
       { consent: { column: 'Unsubscribed', values: ['false'] } },
     )
-    expect(members.map(({ wanted }) => wanted)).toEqual([false, true])
+    expect(members.map(({ desired }) => desired)).toEqual([false, true])
     expect(codes).not.toContain('CONSENT_UNMAPPED')
   })
   test.for([

@@ -49,7 +49,7 @@ test.for(presets.map((preset) => [preset.name, preset] as const))(
       options: { default_currency: 'EUR' },
     })
     expect([refused, rejects]).toEqual([undefined, []])
-    expect(products.length + members.filter(({ wanted }) => wanted).length).toBe(1)
+    expect(products.length + members.filter(({ desired }) => desired).length).toBe(1)
   },
 )
 
@@ -139,12 +139,12 @@ test.for([
   const text = [header, ...rows.map((row) => [...row.split(','), ...Array<string>(width).fill('')].slice(0, width).join(','))].join('\n')
   const audienceOf = await through(`${text}\n`, { name: 'export.csv', destination: audience })
   expect([audienceOf.refused, audienceOf.rejects]).toEqual([undefined, []])
-  expect(audienceOf.members.map(({ wanted }) => wanted)).toEqual(reachable)
+  expect(audienceOf.members.map(({ desired }) => desired)).toEqual(reachable)
   expect(audienceOf.codes.filter((code) => code.startsWith('CONSENT_UNKNOWN') || code === 'LEFT_UNMAPPED')).toEqual([])
   const list = await through(`${text}\n`, { name: 'export.csv', destination: doNotReach })
   // Without a column of states the file is the list.
   const states = text.includes('UNSUB_') || text.includes('CLEAN_') || !text.includes('MEMBER_RATING')
-  expect(list.members.map(({ wanted }) => wanted)).toEqual(states ? reachable.map((yes) => !yes) : reachable)
+  expect(list.members.map(({ desired }) => desired)).toEqual(states ? reachable.map((yes) => !yes) : reachable)
 })
 
 test('case 201: every preset reads the states of its own sample', () => {
@@ -167,7 +167,7 @@ test('the template of a customer list is mapped by position', async () => {
     source: { csv: { header_row: 1, columns } },
   })
   expect(rejects).toEqual([])
-  expect(members.map(({ wanted, identifiers }) => [wanted, identifiers.map((one) => one.split(' ')[0])])).toEqual([
+  expect(members.map(({ desired, identifiers }) => [desired, identifiers.map((one) => one.split(' ')[0])])).toEqual([
     [true, ['email', 'email', 'device_id', 'phone_number']],
   ])
 })
