@@ -4,7 +4,8 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { rowIdentifiers } from '../../../src/db/identifiers.ts'
 import { connectionOf, type Transaction } from '../../../src/db/database.ts'
-import { expect, test } from 'vitest'
+import type pg from 'pg'
+import { expect, test, vi } from 'vitest'
 import { stagePartitions } from '../../../src/sync/read/stageTable.ts'
 import { entriesOf } from '../../../src/db/entries/read.ts'
 import { isOutOfSync } from '../../../src/db/changedKeys.ts'
@@ -483,6 +484,21 @@ test('operations that cannot be read leave no batch and no entries, although bat
   expect(await engine.db.query(stored)).toEqual(before)
 })
 
+/** Returns a connection whose transactions begin after the promise that `before` returns. */
+function beginningAfter(client: pg.PoolClient, before: () => Promise<unknown>): pg.PoolClient {
+  const { query } = client
+  const waiting = (async (...args: Parameters<typeof query>) => {
+    await before()
+    return query.apply(client, args)
+  }) as typeof query
+  return new Proxy(client, {
+    get: (target, name) =>
+      name === 'query'
+        ? (...args: Parameters<typeof query>) => ((args[0] as unknown) === 'begin' ? waiting(...args) : query.apply(client, args))
+        : (Reflect.get(target, name) as unknown),
+  })
+}
+
 test('a load does not complete its snapshot behind the plan of another run', async () => {
   await using engine = await open(5, people(range(0, 8)))
   // The second part, which is the last one, waits for this lock while it is inserted.
@@ -494,6 +510,9 @@ test('a load does not complete its snapshot behind the plan of another run', asy
        return null; end $$`,
   )
   await engine.db.execute('create trigger wait before insert on record for each statement execute function sluice.wait()')
+  let beforeBegin: Promise<unknown> = Promise.resolve()
+  const connect = engine.db.connect
+  vi.spyOn(engine.db, 'connect').mockImplementation(async () => beginningAfter(await connect(), () => beforeBegin))
   const run = engine.run('people')
   const waiting = (query: string) => () =>
     engine.db.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`, [
@@ -501,12 +520,14 @@ test('a load does not complete its snapshot behind the plan of another run', asy
     ])
   await expect.poll(waiting('%')).toHaveLength(1)
   const superseded = engine.db.transaction(async (tx) => {
-    // This waits for the commit of the second part, and is ahead of the end of the load.
+    // This waits for the commit of the second part.
     await tx.query('select from destination for update')
     expect(await tx.query(`select counts ->> 'deferred' as deferred from plan`)).toEqual([{ deferred: '0' }])
     await tx.execute(`update plan set status = 'superseded'`)
   })
   await expect.poll(waiting('select from destination for update')).toHaveLength(1)
+  // The end of the load begins after the plan is superseded.
+  beforeBegin = superseded
   await gate.query('select pg_advisory_unlock(4711)')
   gate.release()
   await superseded
