@@ -151,6 +151,7 @@ export async function stageSources(
 
 /** Reads one source to its end, and closes it. */
 async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSource, stager: SourceStager): Promise<void> {
+  const report = () => deps.onProgress?.({ stage: 'read', done: staging.read + staging.gate.skipped, rejected: staging.rejected })
   try {
     for await (const rows of source.rows) {
       if (deps.signal?.aborted) throw interruptedError()
@@ -161,8 +162,10 @@ async function stageSource(deps: EngineDeps, staging: Staging, source: OpenedSou
         keepMemoryFlat()
         staging.youngSpaceMayGrow = false
       }
-      deps.onProgress?.({ stage: 'read', done: staging.read + staging.gate.skipped, rejected: staging.rejected })
+      report()
     }
+    // Batches have no rows that the gate skips, so those after the last batch are not reported yet.
+    if (staging.gate.canSkip) report()
     await stager.end(source.facts())
   } catch (error) {
     await stager.abort()
