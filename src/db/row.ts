@@ -38,7 +38,7 @@ type ValueOf<Column> = Column extends { readonly _: infer C extends Config }
   ? (C['columnType'] extends 'PgBigInt53' ? string : C['data']) | (C['notNull'] extends true ? never : null)
   : never
 
-/** Columns of a table by their names in the database: `Row<'run', 'id' | 'plan_id'>`. */
+/** Columns of a table by their names in the database: `DbRow<'run', 'id' | 'plan_id'>`. */
 export type DbRow<Name extends TableName, Names extends ColumnName<Name>> = {
   readonly [Key in keyof ColumnsOf<Name> as Extract<NameOf<ColumnsOf<Name>[Key]>, Names>]: ValueOf<ColumnsOf<Name>[Key]>
 }

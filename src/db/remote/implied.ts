@@ -70,7 +70,7 @@ export async function storeKeysOf(tx: Queryable, destinationId: number, records:
   )
   const openBatches = open.map(({ id }) => id)
   await storeKeysOfBatches(tx, openBatches)
-  // The batches of these records are settled now.
+  // The open batches imply no keys any more, so the statement finds only those of settled ones.
   const implying = `select ${recordColumns} from (select distinct unnest($2::bytea[]) as key) k
     join record r on r.destination_id = $1 and r.key = k.key and ${recordMayImply('r')}`
   await tx.execute(insertSql(implying, unchanged), [destinationId, records])

@@ -5,7 +5,7 @@ import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
 /**
- * Writer of the desired state of a destination: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some methods
+ * Desired state of a destination, as steps of a plan: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some steps
  * only read or count.
  */
 export interface DesiredState {
