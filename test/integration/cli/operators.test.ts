@@ -122,7 +122,7 @@ test('a pipeline with an invalid file is paused and resumed at the destination o
   expect(await shop.db.query('select from sluice.pipeline_pause')).toEqual([])
 })
 
-test('a worker logs at its start which pipelines it cannot run, and a scheduler logs a problem once', { timeout: 150_000 }, async () => {
+test('a worker logs at its start which pipelines it cannot run, and a scheduler logs a problem once', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   const env = { SLUICE_LOG_FORMAT: 'json' }
   const logOf = async (args: readonly string[], options: { readonly waitMs?: number } = {}) => {
@@ -148,7 +148,7 @@ test('a worker logs at its start which pipelines it cannot run, and a scheduler 
   expect(await logOf(['serve', '--port', '0'], { waitMs: 16_000 })).toMatchObject(missing)
 })
 
-test('if one set of credentials cannot start, a worker ends the runs of the others before it fails', { timeout: 150_000 }, async () => {
+test('if one set of credentials cannot start, a worker ends the runs of the others before it fails', { tags: ['long'] }, async () => {
   await using shop = await workspace()
   const second = credentialsYaml.replaceAll('"${STAGING_TOKEN}"', '1002-token')
   shop.write('sluice.yaml', second)
