@@ -58,7 +58,7 @@ export function imageOf(row: ProductRow): string {
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.isHttp && row.rules.httpImagesRejected)
     throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
-  // Repeated elements or a list: `requiredText` returned the first text.
+  // Repeated elements or a list: `requiredText` returned the first text that is not empty.
   const cell = row.rawRow.cells[row.binding.image_link?.indexes[0] ?? -1]
   const texts = typeof cell === 'object' ? new Set(cell.map(trimText).filter((text) => text !== '')) : undefined
   const otherCount = others.length + (texts === undefined ? 0 : texts.size - 1)

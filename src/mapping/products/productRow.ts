@@ -1,5 +1,5 @@
 /** Reads the cells of one row as fields of its product, and collects the warnings. */
-import { firstText, type BoundField } from '../fields.ts'
+import type { BoundField } from '../fields.ts'
 import { looksGarbled } from '../garbled.ts'
 import type { Cell, SourceRow, Warning } from '../../model/record.ts'
 import type { RecordCode } from '../rejectCodes.ts'
@@ -89,11 +89,15 @@ export class ProductRow {
     return text
   }
 
-  /** Returns the first text of a cell, trimmed. Warns if others differ from it, except images: `imageOf` warns about them. */
+  /**
+   * Returns the first text of a cell that is not empty, trimmed. Warns if others differ from it, except images: `imageOf` warns about them.
+   */
   #firstOf(field: ProductField, cell: Cell | undefined): string {
-    const first = trimText(firstText(cell) ?? '')
-    if (typeof cell === 'object' && field !== 'image_link' && cell.some((text) => !['', first].includes(trimText(text))))
-      this.warn('VALUES_LEFT_OUT', field, `has ${cell.length} values, and the first one is used`)
+    if (typeof cell !== 'object') return trimText(cell ?? '')
+    const texts = new Set(cell.map(trimText).filter((text) => text !== ''))
+    if (texts.size > 1 && field !== 'image_link')
+      this.warn('VALUES_LEFT_OUT', field, `has ${texts.size} different values, and the first one is used`)
+    const [first = ''] = texts
     return first
   }
 

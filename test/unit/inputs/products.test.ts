@@ -651,6 +651,19 @@ describe('whole product files', () => {
     ])
     expect(codes.toSorted()).toEqual(['IMAGES_DROPPED', 'VALUES_LEFT_OUT', 'VALUES_LEFT_OUT'])
   })
+  test('the first of several values is the first that is not empty', async () => {
+    const rows = [
+      { ...goodProduct, title: ['', 'Cup'], color: [' ', 'red', 'red'], image_link: ['', goodProduct.image_link, `${base}/2.jpg`] },
+      { ...goodProduct, id: 'SKU-2', color: ['', 'red', 'blue'] },
+    ]
+    const { products, codes } = await through(JSON.stringify(rows), { name: 'feed.json' })
+    expect(products.map(({ title, color }) => [title, color])).toEqual([
+      ['Cup', 'red'],
+      [goodProduct.title, 'red'],
+    ])
+    expect(products[0]?.image_link).toBe(goodProduct.image_link)
+    expect(codes.toSorted()).toEqual(['IMAGES_DROPPED', 'VALUES_LEFT_OUT'])
+  })
   test('case 32: fifty thousand rows are read as a stream', async () => {
     const { read, products } = await through(csvOf(manyProducts(50_000)))
     expect([read, products.length]).toEqual([50_000, 50_000])
