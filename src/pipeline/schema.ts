@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module'
 import type * as croner from 'croner'
 import { z } from 'zod'
-import { qualityCodes, qualityNoteOf } from '../mapping/statistics/qualityCodes.ts'
+import { qualityCodes, notePropertiesOf } from '../mapping/statistics/qualityCodes.ts'
 import { unknownYes } from '../mapping/consent/proposeTest.ts'
 import { acceptedWords } from '../mapping/products/vocabulary.ts'
 import { argumentFault, transforms } from '../mapping/transforms.ts'
@@ -174,7 +174,7 @@ export const guardedCodes: readonly [string, ...string[]] = [
   'LEFT_UNMAPPED',
   'LINK_HOST_OTHER',
   'PRICE_ZERO',
-  ...Object.keys(qualityCodes).filter((code) => qualityNoteOf(code).isLate !== true),
+  ...Object.keys(qualityCodes).filter((code) => notePropertiesOf(code).isLate !== true),
 ]
 
 /** Schema of the name of a market, a set of credentials or a receiver of alerts. */

@@ -3,7 +3,8 @@
 import type { WarningSummary } from '../../model/report.ts'
 import type { RecordCode } from '../rejectCodes.ts'
 
-interface QualityNote {
+/** Properties of a note by its code. */
+interface NoteProperties {
   /** For docs/rejects.md. */
   readonly meaning: string
   /** True: withholds a run by default. A code in `guards.accept` does not. */
@@ -127,7 +128,7 @@ export const qualityCodes = {
     withholds: true,
     ofOneRun: true,
   },
-} as const satisfies Record<string, QualityNote>
+} as const satisfies Record<string, NoteProperties>
 export type QualityCode = keyof typeof qualityCodes
 
 /** Returns a note on a source or a run as a whole. `count`: by default 1. */
@@ -149,17 +150,17 @@ const withholdingWarnings: Readonly<Record<string, string | undefined>> = {
   LEFT_UNMAPPED: undefined,
 } satisfies Partial<Record<RecordCode, string | undefined>>
 
-/** Returns the properties of a note, of another code none. */
-export function qualityNoteOf(code: string): Partial<QualityNote> {
+/** Returns the properties of a note, and none for another code. */
+export function notePropertiesOf(code: string): Partial<NoteProperties> {
   return Object.hasOwn(qualityCodes, code) ? qualityCodes[code as QualityCode] : {}
 }
 
 /** Returns true if a note or warning withholds a run by default (docs/inputs.md, cases 12, 91, 110, 119, 131, 150, 190 and 201). */
 export function withholdsByDefault(code: string): boolean {
-  return qualityNoteOf(code).withholds ?? Object.hasOwn(withholdingWarnings, code)
+  return notePropertiesOf(code).withholds ?? Object.hasOwn(withholdingWarnings, code)
 }
 
 /** Returns how to correct what a withholding note or warning reports. */
 export function correctionOf(code: string): string {
-  return qualityNoteOf(code).correction ?? withholdingWarnings[code] ?? 'check the source'
+  return notePropertiesOf(code).correction ?? withholdingWarnings[code] ?? 'check the source'
 }

@@ -5,7 +5,7 @@
 import type { Pipeline } from '../../model/pipeline.ts'
 import { hashOfDefinitionAndRules } from '../../mapping/mapper.ts'
 import type { StoredStatistics } from '../../mapping/statistics/readStatistics.ts'
-import { noteOf, qualityNoteOf } from '../../mapping/statistics/qualityCodes.ts'
+import { noteOf, notePropertiesOf } from '../../mapping/statistics/qualityCodes.ts'
 import { hashSource } from '../../sources/hashSource.ts'
 import type { OpenedSource } from '../../sources/openSource.ts'
 import type { Connection } from '../../db/database.ts'
@@ -128,7 +128,7 @@ async function unchangedResult(
   notes: readonly WarningSummary[],
 ): Promise<SnapshotResult> {
   deps.onProgress?.({ stage: 'read', done: last.rows.read, total: last.rows.read })
-  const warnings = [...notes, ...last.warnings.filter(({ code }) => qualityNoteOf(code).ofOneRun !== true)]
+  const warnings = [...notes, ...last.warnings.filter(({ code }) => notePropertiesOf(code).ofOneRun !== true)]
   await updateRun(deps.db, run, { columns: last.columns, warnings })
   return {
     snapshotId: last.id,
