@@ -74,7 +74,7 @@ export interface SourceDefinition {
   readonly compression: 'auto' | 'none' | 'gzip' | 'zip' | 'zstd'
   /** File to read in a zip archive. */
   readonly member?: string
-  /** Sheet of a workbook. Absent: the first. */
+  /** Sheet of a workbook. Absent: the first that is not hidden. */
   readonly sheet?: string
   readonly csv: {
     /** `auto`, or one character. */

@@ -20,8 +20,9 @@ const maxWorkbookBytes = 256 * 1_048_576
 const minHeaderSample = 50
 
 /**
- * Reads one sheet of an Excel workbook (.xlsx), the first visible or the named one, row by row. Numbers become the shortest exact text, dates ISO
- * 8601, and booleans `true` and `false`. Error values (`#N/A`) are texts. Formulas become their stored result.
+ * Reads one sheet of an Excel workbook (.xlsx) row by row: the named one, or the first that is not hidden. Numbers become their shortest
+ * text, with decimals at most 15 digits. Dates become ISO 8601, and booleans `true` and `false`. Error values (`#N/A`) are texts. Formulas
+ * become their stored result.
  *
  * No existing library fits. Each reads a whole sheet into memory or is not maintained, and none limits sizes during decompression. 200,000
  * rows of ten cells take 10.4 s of processor time and 143 MB (docs/benchmarks.md#readers).
@@ -226,7 +227,7 @@ function cellText(value: string, type: string, isDate: boolean, workbook: Workbo
   // From here on, the text of the double may have other digits than the stored number, such as those of another id.
   if (Math.abs(number) > Number.MAX_SAFE_INTEGER) return value
   // A number is stored with up to 17 digits. The shortest text of the same double is the number that the user entered. A computed number may
-  // be a little off, such as 1169.1000000000001. Excel shows and keeps 15 digits.
+  // be a little off, such as 1169.1000000000001. Excel shows at most 15 digits.
   const text = String(Number.isInteger(number) ? number : Number(number.toPrecision(15)))
   return text.includes('e') ? value : text
 }
