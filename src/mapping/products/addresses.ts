@@ -58,10 +58,9 @@ export function imageOf(row: ProductRow): string {
   if ('invalid' in parsed) throw new RowRejected('IMAGE_INVALID', 'image_link', parsed.invalid)
   if (parsed.isHttp && row.rules.httpImagesRejected)
     throw new RowRejected('IMAGE_NOT_HTTPS', 'image_link', 'is http, options.refuse requires https')
-  // Repeated elements or a list: `requiredText` returned the first text that is not empty.
+  // Of repeated elements or a list, `requiredText` may have returned only one text.
   const cell = row.rawRow.cells[row.binding.image_link?.indexes[0] ?? -1]
-  const texts = typeof cell === 'object' ? new Set(cell.map(trimText).filter((text) => text !== '')) : undefined
-  const otherCount = others.length + (texts === undefined ? 0 : texts.size - 1)
+  const otherCount = typeof cell === 'object' ? new Set(cell.map(trimText).flatMap(splitImageList)).size - 1 : others.length
   if (otherCount > 0 && !sharesImageColumn(row))
     row.warn('IMAGES_DROPPED', 'image_link', `lost ${otherCount} addresses: only the first one is the image`)
   if (parsed.isHttp) row.warn('IMAGE_HTTP', 'image_link', 'is http')

@@ -284,6 +284,19 @@ describe('values that are repaired or dropped with a warning', () => {
   })
 })
 
+test.for([
+  [['1.jpg', '2.jpg', '2.jpg', ' '], [], 1],
+  [['1.jpg', '2.jpg'], { join: { with: ',' } }, 1],
+  [['1.jpg,https://shop.example/2.jpg', '3.jpg'], 'trim', 2],
+] as const)('of the images %j with the transform %j the lost ones are counted', ([names, transform, count]) => {
+  const images = names.map((name) => (name === ' ' ? name : `https://shop.example/${name}`))
+  const columns = Object.keys(good)
+  const map = Object.fromEntries(columns.map((column) => [column, column]))
+  const { record, warnings } = mappedBy({ map: { ...map, image_link: { column: 'image_link', transform } } }, { image_link: images })
+  expect(record).toBeDefined()
+  expect(warnings.map(({ code, message }) => [code, /lost (\d+)/.exec(message)?.[1]])).toEqual([['IMAGES_DROPPED', String(count)]])
+})
+
 test('optional settings', () => {
   expect(mapped({ price: '12.99' }, { default_currency: 'eur' }).product['price']).toBe('12.99 EUR')
   expect(mapped({ price: 'LKR 15000' }, { allow: ['price_code_first'] }).product['price']).toBe('15000.00 LKR')
