@@ -40,7 +40,7 @@ export const certainOut = anyOf(String.raw`
   \bbounce ?backs?\b(?! (?:coupon|offer|voucher|code|promo|deal|reward|redemption)s?\b)
   \bno longer (?:to )?(?:be )?(?:contact|e ?mail|mail|call|text)
   \bdisabled? (?:e ?mail|mail|marketing|newsletter|sms|contact|mailing)
-  \bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo)s?\b
+  \bno ?(?:e ?mail|mail|marketing|newsletter|sms|contact|mailing|ads|advertising|call|text|promo|solicit(?:ation)?)s?\b
   exclu\w* from (?:marketing|e ?mail|mailing)
   \binvalid e ?mail
   \bbad e ?mail

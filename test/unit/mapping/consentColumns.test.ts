@@ -983,6 +983,7 @@ test.for([
   ['RODO', ['tak', 'nie'], ['tak']],
   ['AVG', ['ja', 'nee'], ['ja']],
   ['SOLICIT_IND', ['Y', 'N'], ['Y']],
+  ['No Solicit', ['Y', 'N'], ['N']],
   ['contact_ind', ['Y', 'N'], ['Y']],
   ['DM不要', ['0', '1'], ['0']],
   ['Communication Restrictions', ['DoNotCall|DoNotMail', 'yes'], [unknownYes]],
