@@ -12,10 +12,17 @@ import type { Pipeline } from '../../model/pipeline.ts'
 /**
  * Returns the dependencies of scheduler and workers: the dependencies of the engine, and functions that load the current pipeline files.
  * These functions return only pipelines with `credentials`: a named set of sluice.yaml, or undefined for the credentials of the
- * environment. With `sets`, `loadPipelines` also logs the errors of the files and the texts of `unservedPipelines`, each when it first
- * appears. One process logs them only once, so only its dependencies for the environment get `sets`. Closes standard input.
+ * environment. Closes standard input.
+ *
+ * For the environment, `loadPipelines` also logs the errors of the files and the texts of `unservedPipelines`, each when it first appears.
+ * So a process with several sets of credentials logs them once. `sets`: the sets of the process. Default: only the environment.
  */
-export function jobDeps(context: Context, deps: EngineDeps, credentials?: string, sets?: ReadonlySet<string | undefined>): JobDeps {
+export function jobDeps(
+  context: Context,
+  deps: EngineDeps,
+  credentials?: string,
+  sets: ReadonlySet<string | undefined> = new Set([undefined]),
+): JobDeps {
   let logged = new Set<string>()
   // A run of a pipeline that reads standard input would wait for the terminal of this process.
   process.stdin.destroy()
@@ -28,7 +35,7 @@ export function jobDeps(context: Context, deps: EngineDeps, credentials?: string
     },
     async loadPipelines() {
       const loaded = await loadPipelines(context.pipelines, context.config().env)
-      if (sets !== undefined) {
+      if (credentials === undefined) {
         const errors = [
           ...loaded.errors.map(({ code, where, message }) => ({ fields: { code, where }, text: message })),
           ...unservedPipelines(loaded.pipelines, sets).map((text) => ({ fields: {}, text })),

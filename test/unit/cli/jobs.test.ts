@@ -7,18 +7,36 @@ import type { Context } from '../../../src/cli/context.ts'
 import { jobDeps } from '../../../src/cli/servers/jobs.ts'
 import type { EngineDeps } from '../../../src/sync/engine.ts'
 
-test('an invalid file is logged once until its error changes, not with each reading of the files', async () => {
+/** A folder for one pipeline file, and the dependencies that read it. `logged`: the errors that they logged. */
+function folder() {
   vi.spyOn(process.stdin, 'destroy').mockReturnValue(process.stdin)
   const pipelines = mkdtempSync(join(tmpdir(), 'sluice-jobs-'))
   onTestFinished(() => {
     vi.restoreAllMocks()
     rmSync(pipelines, { recursive: true })
   })
-  const write = (text: string) => writeFileSync(join(pipelines, 'shop.yaml'), text)
   const logged: string[] = []
   const log = { error: (_: object, message: string) => logged.push(message) }
   const context = { pipelines, config: () => ({ env: {} }) } as unknown as Context
-  const deps = jobDeps(context, { log } as unknown as EngineDeps, undefined, new Set([undefined]))
+  return {
+    logged,
+    write: (text: string) => writeFileSync(join(pipelines, 'shop.yaml'), text),
+    depsOf: (credentials?: string) => jobDeps(context, { log } as unknown as EngineDeps, credentials),
+  }
+}
+
+test('the dependencies of the environment log an invalid file also without sets, and those of named credentials do not', async () => {
+  const { logged, write, depsOf } = folder()
+  write('source: [\n')
+  await depsOf('staging').loadPipelines()
+  expect(logged).toEqual([])
+  await depsOf().loadPipelines()
+  expect(logged).toHaveLength(1)
+})
+
+test('an invalid file is logged once until its error changes, not with each reading of the files', async () => {
+  const { logged, write, depsOf } = folder()
+  const deps = depsOf()
   write('source: [\n')
   await deps.loadPipelines()
   await deps.loadPipelines()
