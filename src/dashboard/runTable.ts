@@ -83,7 +83,7 @@ export function changesText(counts: ShownCounts): string {
     ...countTexts(pending, reportWordOf('pending')),
     ...(settled !== undefined && settled.confirmed + settled.refused > 0 ? [settledText(settled)] : []),
   ]
-  // A failed run or a plan has read something that changed, so this is about what was sent.
+  // `nothing sent`, not `nothing changed`: a failed run or a plan sends nothing, although its source may have changed.
   return [
     ...(operations.length === 0 ? ['nothing sent'] : operations),
     ...countTexts(deferred, reportWordOf('deferred')),

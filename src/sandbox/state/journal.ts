@@ -4,8 +4,7 @@
  * fsync.
  *
  * The first line has the version. Compaction replaces all lines by the current state. Its first line names the parts; the bytes of each part
- * follow. A new file is renamed to
- * the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
+ * follow. A new file is renamed to the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
  * - A snapshot is restored.
  * - The lines exceed both `compactAfterBytes` and the state at the beginning of the file.
  */

@@ -68,7 +68,5 @@ function filterOf(type: string, value: unknown): SubscriptionFilter {
     throw v2ParameterRefusal('filter.direction', direction, 'filter.direction is for dm and chat events only')
   if (direction !== undefined && !DIRECTIONS.includes(direction))
     throw v2ParameterRefusal('filter.direction', direction, `filter.direction must be one of [${DIRECTIONS.join(', ')}]`)
-  return {
-    ...withoutUndefined({ user_id: user, keyword, direction }),
-  }
+  return withoutUndefined({ user_id: user, keyword, direction })
 }
