@@ -324,15 +324,16 @@ function readJournalHead(file: number, path: string): number {
   const beginning = readFrom(file, 0, JOURNAL_HEAD.length)
   if (JOURNAL_HEAD.equals(beginning)) return JOURNAL_HEAD.length
   if (JOURNAL_HEAD.subarray(0, beginning.length).equals(beginning)) return 0
-  const [, version = 'none'] = /^\{"kind":"journal","version":(\d+)/.exec(beginning.toString()) ?? []
-  throw otherVersionError(version, path)
+  throw otherVersionError(/^\{"kind":"journal","version":(\d+)/.exec(beginning.toString())?.[1], path)
 }
 
-/** Returns the error for a file of another version. Earlier versions wrote none before their entries. */
-function otherVersionError(version: string, path: string): UsageError {
+/** Returns the error for a file of another version. `version`: undefined if the file names none, as those before version 3. */
+function otherVersionError(version: string | undefined, path: string): UsageError {
+  const found =
+    version === undefined ? 'The state file names no version of its format' : `The state file has version ${version} of its format`
   return new UsageError(
     'SANDBOX_STATE_DAMAGED',
-    `The state file was written by another version of the sandbox (${version}, not ${VERSION}), or by another program`,
+    `${found}, and this sandbox needs version ${VERSION}: another version of the sandbox wrote it, or another program`,
     { where: path, hint: `Check the path, or delete the file to start from the first state: rm ${quoteArgument(path)}` },
   )
 }
