@@ -100,9 +100,9 @@ class BatchPacker {
       if (!this.#pack(operation)) this.#waiting.push(operation)
       return
     }
-    const collides = id !== undefined && deleted.has(id)
+    const collides = areCompared && id !== undefined && deleted.has(id)
     const put: PlannedOperation = collides || !areCompared ? { ...operation, phase: 2 } : operation
-    if ((collides && areCompared) || !this.#pack(put)) this.#waiting.push(put)
+    if (collides || !this.#pack(put)) this.#waiting.push(put)
   }
 
   /** Packs the waiting operations, and ends the last batch. */
