@@ -192,14 +192,15 @@ function conditionOfOperations(run: RunLine, fields: RunFields): Condition | und
 }
 
 /**
- * Code of an answer that refuses the caller and not the records (docs/spec-notes.md). The message of a pause begins with the code; the
- * text of the service after it is not searched.
+ * Start of the message of a pause if the answer refuses the caller, and not the records. Usually it is a code, such as 89. An answer
+ * without a code counts as `ERROR`, so its text decides.
  */
-const credentialCode = /^(?:\w*(?:UNAUTHORIZED|FORBIDDEN|CREDENTIALS)\w*|32|87|89|99|135|215|220|326): /i
+const refusesCaller =
+  /^(?:(?:\w*(?:UNAUTHORIZED|FORBIDDEN|CREDENTIALS)\w*|32|87|89|99|135|215|220|326): |ERROR: .*(?:unauthorized|forbidden|credentials))/i
 
 /** Returns true if the service refuses the caller: by repeated 401s, or by an answer for which Sluice paused the destination. */
 export function isAboutCredentials({ code, message }: { readonly code: string; readonly message: string }): boolean {
-  return code === 'CREDENTIALS_REFUSED' || (code === 'DESTINATION_PAUSED' && credentialCode.test(message))
+  return code === 'CREDENTIALS_REFUSED' || (code === 'DESTINATION_PAUSED' && refusesCaller.test(message))
 }
 
 function conditionOfUnresolved(open: Unresolved | undefined): Condition | undefined {
