@@ -12,17 +12,17 @@ const latin = 1
 const cyrillic = 2
 const greek = 3
 const rightToLeft = 4
-const eastAsian = 5
+const hanOrHangul = 5
 
 const beyondAscii = /[^\u0000-\u007f]/
 /** Minimum length of a run of `isUpperHalf` characters that shows a wrong encoding. Correct text hardly has such a run. */
 const shortestGarbledRun = 4
 /** Minimum number of different characters in the run: `££££` is correct text. */
 const minDistinct = 3
-/** Characters that windows-1252 has at 0x80 to 0x9F, except those of ordinary texts: `€ ™ •`, dashes and most quotes. */
+/** Characters that windows-1252 has at 0x80 to 0x9F and that rarely follow each other. `€ ™ •`, dashes and most quotes are not among them. */
 const rareWindows1252: ReadonlySet<number> = new Set(Array.from('ŒœŠšŸŽžƒˆ˜‚„†‡…‰‹', (character) => character.charCodeAt(0)))
 /** Matches Cyrillic letters in UTF-8 that were read as windows-1251: every second character is Р or С. */
-const doubleCyrillic = /(?:[РС][^\s]){4}/
+const cyrillicReadAsWindows1251 = /(?:[РС][^\s]){4}/
 
 /**
  * Returns true for text that looks wrongly decoded. A correct name may look like that too, so only many such rows prove a wrong encoding.
@@ -58,12 +58,12 @@ export function looksGarbled(text: string): boolean {
     script = nextScript
     length = 1
   }
-  return text.includes('Р') && doubleCyrillic.test(text)
+  return text.includes('Р') && cyrillicReadAsWindows1251.test(text)
 }
 
 /**
- * Returns true for C1 controls, U+FFFD and private use characters, which decoders of East Asian code pages return. Excludes U+0085, a line
- * end in some exports.
+ * Returns true for C1 controls, U+FFFD, and private use characters (decoders of East Asian code pages return these). Excludes U+0085, a
+ * line end in some exports.
  */
 function isNeverText(code: number): boolean {
   return (code >= 0x80 && code <= 0x9f && code !== 0x85) || code === 0xfffd || (code >= 0xe000 && code <= 0xf8ff)
@@ -83,11 +83,11 @@ function scriptOf(code: number): number {
   if (code >= 0x370 && code < 0x400) return greek
   if (code >= 0x400 && code < 0x530) return cyrillic
   if (code >= 0x590 && code < 0x780) return rightToLeft
-  return (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd7a4) ? eastAsian : other
+  return (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd7a4) ? hanOrHangul : other
 }
 
 /**
- * Returns true if a character of `nextScript` cannot belong to the word of the run before it (`script`, `length`). These characters cannot:
+ * Returns true if a character of `nextScript` after the run (`script`, `length`) would give the word one of these mixtures:
  * - Cyrillic directly after two or more Latin letters;
  * - Latin letters on both sides of another alphabet;
  * - Chinese characters or Korean syllables beside another alphabet than Latin. Kana count as no script here.
@@ -99,12 +99,12 @@ function breaksWord({
   nextScript,
 }: Readonly<Record<'previousScript' | 'script' | 'length' | 'nextScript', number>>): boolean {
   if (script === latin) return nextScript === cyrillic && length >= 2
-  if (script === eastAsian) return isOtherAlphabet(nextScript)
-  if (!isOtherAlphabet(script)) return false
-  return nextScript === eastAsian || (nextScript === latin && previousScript === latin)
+  if (script === hanOrHangul) return isNonLatinAlphabet(nextScript)
+  if (!isNonLatinAlphabet(script)) return false
+  return nextScript === hanOrHangul || (nextScript === latin && previousScript === latin)
 }
 
 /** Returns true for the script of an alphabet other than Latin. */
-function isOtherAlphabet(script: number): boolean {
+function isNonLatinAlphabet(script: number): boolean {
   return script === cyrillic || script === greek || script === rightToLeft
 }

@@ -14,7 +14,7 @@ import { labelPlaceholders } from './vocabulary.ts'
  * Maps a row to a record or a reject. A wrong required field rejects the row. A wrong optional field is dropped with a warning. Exception:
  * a placeholder among the additional images is dropped without one. These reject the row too:
  * - a broken text (`isBroken`), unless it is an additional image
- * - a `sale_price` with a currency of the pipeline file that differs from the currency column
+ * - a `sale_price` for which the pipeline file sets another currency than the currency column
  * - a stock that contradicts the availability
  * - brand, gtin and mpn, if none is valid
  */
@@ -28,8 +28,8 @@ export function mapProduct(row: SourceRow, binding: ProductBinding, rules: Produ
     return { record: { kind: 'product', key, line: row.line, json }, warnings: product.warnings }
   } catch (error) {
     const firstFault = faultOf(error)
-    // Without a key, `idOf` failed. If its transform failed, `keyOfRejected` would fail in the same way.
-    if (key === undefined && !(error instanceof TransformError)) key = keyOfRejected(product)
+    // Without a key, `idOf` failed. If its transform failed, `keyOfProductRow` would fail in the same way.
+    if (key === undefined && !(error instanceof TransformError)) key = keyOfProductRow(product)
     const otherFaults = faultsOf(row, binding, rules).filter(({ field }) => field !== firstFault.field)
     return {
       reject: {
@@ -88,10 +88,10 @@ function faultOf(error: unknown): Fault {
  * @throws {TransformError} if a transform of the id fails
  */
 export function keyOfRejectedRow(row: SourceRow, binding: ProductBinding, rules: ProductRules): Uint8Array | undefined {
-  return keyOfRejected(new ProductRow(row, binding, rules))
+  return keyOfProductRow(new ProductRow(row, binding, rules))
 }
 
-function keyOfRejected(product: ProductRow): Buffer | undefined {
+function keyOfProductRow(product: ProductRow): Buffer | undefined {
   const id = idOfRejected(product)
   return id === undefined ? undefined : Buffer.from(id)
 }

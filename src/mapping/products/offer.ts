@@ -35,7 +35,7 @@ function cachedPrice({ rules }: ProductRow, text: string): PriceResult {
 
 /**
  * Adds the currency of the row's currency column to a price without one. Returns the price unchanged if the column is missing, or its cell
- * is not a currency.
+ * is neither three letters nor a sign such as €.
  *
  * @throws {RowRejected} if the currency column contradicts the currency that `options.default_currency` or the price transform sets
  */

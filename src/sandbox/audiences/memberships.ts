@@ -282,7 +282,7 @@ export class Memberships {
   }
 
   #chunk(record: number): Buffer {
-    // Every record number comes from #append, which created its chunk.
+    // Every record has its chunk: `#append` created it, or it was saved or copied with the record.
     return this.#chunks[record >> CHUNK_BITS] as Buffer
   }
 

@@ -59,7 +59,7 @@ export class Observer {
   requestEnded(context: RequestContext): void {
     this.#ledger.finish(context.entry)
     this.#trafficRules.requestEnded(context.entry)
-    // A reset or restore clears `#valueOrder`. A request from before a change of the instance must not add values to it again.
+    // A reset or restore starts a new instance and clears `#valueOrder`. A request that began in the old instance must not add its values.
     if (context.content.keys.length > 0 && context.instance === this.#world.core.instance)
       this.#valueOrder.requestEnded(context.entry, () => this.#valuesOf(context), context.content.keys, this.#valuesNeverRecur)
   }

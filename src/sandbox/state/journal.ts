@@ -3,8 +3,8 @@
  * start replays the lines, so these changes survive a SIGKILL. A power cut may lose the last changes, because lines are written without
  * fsync.
  *
- * The first line has the version. Compaction replaces all lines by the current state. Its first line names the parts; the bytes of each part
- * follow. A new file is renamed to the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
+ * The first line has the version. Compaction replaces all lines by the current state: a line that names its parts, and the bytes of each
+ * part. The new file is renamed to the old name, so a kill leaves the old or the new file complete. Compaction runs in two cases:
  * - A snapshot is restored.
  * - The lines exceed both `compactAfterBytes` and the state at the beginning of the file.
  */
@@ -25,7 +25,8 @@ export interface Counters {
 
 /**
  * Entry of the journal: a change of the state. `now`: time of the sandbox's clock, milliseconds since 1970. The entry of a call has the
- * fields of `AdmittedRequest`: endpoint by name, user by id. Of `oauth`, it has only the token, the verifier and the callback.
+ * fields of `AdmittedRequest` except `rawBody`: endpoint by name, user by id, body as text. Of `oauth`, it has only the token, the
+ * verifier and the callback.
  */
 export type JournalEntry =
   | ({
@@ -155,7 +156,7 @@ export class Journal {
     const head: StateHead = { kind: 'state', version: VERSION, parts: parts.map(({ name, bytes }) => ({ name, bytes: bytes.length })) }
     // A failed compaction may have left this file.
     rmSync(this.#newPath, { force: true })
-    // Opened for appending, because after the rename it stays open. To open the file again could fail, and no change would be stored.
+    // Opened for appending, because after the rename it stays open. Opening it again could fail. Then no further change would be stored.
     const file = openSync(this.#newPath, 'ax', 0o600)
     try {
       for (const bytes of [Buffer.from(JSON.stringify(head) + '\n'), ...parts.map((part) => part.bytes), NEWLINE]) writeAll(file, bytes)

@@ -17,12 +17,12 @@ import { hasRows } from '../../db/queryable.ts'
 import * as records from '../../db/records.ts'
 import { addReferences, changeTimes, insertReferences, removeReferences } from '../../db/remote/referenceCounts.ts'
 import { insertChangedKeys, recordColumns } from '../../db/remote/implied.ts'
-import { countUpTo, desiredTimes, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
-import type { DesiredState } from './desiredState.ts'
+import { countUpTo, desiredTimes, collectMissingNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
+import type { DesiredStateSteps } from './desiredState.ts'
 import { writeFirstIdentifiers } from './firstLoad.ts'
 import { analyzeWithSmallSample, createOrEmptyTable, fillTable, recordChangeSql } from './planTables.ts'
 
-export function desiredIdentifiers(context: DesiredContext): DesiredState {
+export function desiredIdentifiers(context: DesiredContext): DesiredStateSteps {
   return {
     context,
     writeFirstLoad: (options) => writeFirstIdentifiers(context, options),
@@ -35,8 +35,8 @@ export function desiredIdentifiers(context: DesiredContext): DesiredState {
     },
     // No record of a person is marked as missing, so each diff finds all missing ones.
     adjustMissing: () => Promise.resolve(0),
-    collectNotAtService: () =>
-      collectNotAtService(context, {
+    collectMissingNotAtService: () =>
+      collectMissingNotAtService(context, {
         recordKey: 'group_key',
         keys: `select unnest(${rowIdentifiers('r')}) as key
           from record r where r.destination_id = ${context.destinationId} and r.key = c.key`,

@@ -1,4 +1,4 @@
-/** Desired state of products (`DesiredState`). Each product has one key, its id. */
+/** Desired state of products (`DesiredStateSteps`). Each product has one key, its id. */
 import { eachPortion } from '../../db/cursor.ts'
 import * as records from '../../db/records.ts'
 import { changeProducts, desireProducts, insertFirstProducts, undesireProducts } from '../../db/remote/referenceCounts.ts'
@@ -6,14 +6,14 @@ import type { DbRow } from '../../db/row.ts'
 import type { Missing } from '../../destinations/destination.ts'
 import { recordOf } from '../../unknownValue.ts'
 import { contentHash } from '../read/stageTable.ts'
-import { countUpTo, collectNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
-import type { DesiredState } from './desiredState.ts'
+import { countUpTo, collectMissingNotAtService, storeRecords, type DesiredContext } from './sharedDesiredSteps.ts'
+import type { DesiredStateSteps } from './desiredState.ts'
 import { insertValidRecords, type FirstLoad } from './firstLoad.ts'
 import { analyzeWithSmallSample, recordChangeSql } from './planTables.ts'
 import { warnOfDoubtfulChanges } from './warnOfDoubtfulChanges.ts'
 import { updatedFields } from './updatedFields.ts'
 
-export function desiredProducts(context: DesiredContext): DesiredState {
+export function desiredProducts(context: DesiredContext): DesiredStateSteps {
   return {
     context,
     writeFirstLoad: () => writeFirstLoad(context),
@@ -21,7 +21,7 @@ export function desiredProducts(context: DesiredContext): DesiredState {
     updatedFields: (updates) => updatedFields(context, updates),
     applyUpserts: () => applyUpserts(context),
     adjustMissing: (policy) => adjustMissing(context, policy),
-    collectNotAtService: () => collectNotAtService(context, { recordKey: 'key', keys: 'select c.key' }),
+    collectMissingNotAtService: () => collectMissingNotAtService(context, { recordKey: 'key', keys: 'select c.key' }),
     applyRemovals: () => applyRemovals(context),
     missingExamples: () => missingExamples(context),
     countConfirmed: (enough) => countUpTo(context, 'select from remote where destination_id = $1 and synced_hash is not null', enough),

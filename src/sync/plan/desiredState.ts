@@ -5,10 +5,10 @@ import type { CheckedDiff, CheckedRun } from './warnOfDoubtfulChanges.ts'
 import type { UpdatedField } from './updatedFields.ts'
 
 /**
- * Desired state of a destination, as steps of a plan: of products (`desiredProducts.ts`), or of people (`desiredIdentifiers.ts`). Some steps
- * only read or count.
+ * Steps of a plan that change the desired state of a destination: of products (`desiredProducts.ts`), or of people
+ * (`desiredIdentifiers.ts`). Some only read or count.
  */
-export interface DesiredState {
+export interface DesiredStateSteps {
   readonly context: DesiredContext
   /**
    * Writes the desired state of a first load from the table `stage` (the rows of the read). Exception: if keys are implied (the result has an
@@ -29,13 +29,14 @@ export interface DesiredState {
    */
   readonly applyUpserts: () => Promise<number>
   /**
-   * Adjusts the missing records in the table `change` to `policy`. Adds those that an earlier policy kept and that `policy` changes now.
-   * Removes products that are out of stock already, if `policy` would set them so. Deletes stored records whose delete is not needed
-   * any more. Returns by how much the number of missing records grew; it may be negative.
+   * Adjusts the missing products in the table `change` to `policy`. Adds products that went missing earlier, if `policy` now deletes them
+   * or sets them out of stock. Removes products that are out of stock already, if `policy` would set them so. Deletes the stored records
+   * of missing products for which no delete has to be sent any more. Returns by how much the number of missing products grew; it may be
+   * negative. Does nothing for people.
    */
   readonly adjustMissing: (policy: Missing) => Promise<number>
   /** Adds to the table `removal` the missing records of which the service has nothing. Returns their number. */
-  readonly collectNotAtService: () => Promise<number>
+  readonly collectMissingNotAtService: () => Promise<number>
   /** Removes the records of the table `removal` from the desired state. */
   readonly applyRemovals: () => Promise<void>
   /** Returns at most five ids of missing products, as examples for a message; none for people. */

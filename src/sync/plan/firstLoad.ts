@@ -74,7 +74,7 @@ export interface FirstLoadInput {
   readonly facts: IdentifierFacts | undefined
 }
 
-/** Writes the desired state of people. See `DesiredState.writeFirstLoad`. */
+/** Writes the desired state of people. See `DesiredStateSteps.writeFirstLoad`. */
 export async function writeFirstIdentifiers(context: DesiredContext, options: FirstLoadInput): Promise<FirstLoad> {
   const { tx, destinationId } = context
   const { facts, validCount } = options

@@ -19,7 +19,7 @@ import type { SnapshotResult } from '../read/snapshot.ts'
 import type { DesiredContext } from './sharedDesiredSteps.ts'
 import { desiredIdentifiers } from './desiredIdentifiers.ts'
 import { desiredProducts } from './desiredProducts.ts'
-import type { DesiredState } from './desiredState.ts'
+import type { DesiredStateSteps } from './desiredState.ts'
 import { isUntouched } from './firstLoad.ts'
 import type { MembershipTerms } from './packUsers.ts'
 import { collectResync, type PendingChanges, type PendingContext } from './pendingChanges.ts'
@@ -53,7 +53,7 @@ export interface PlanWork {
   readonly stateVersion: string
   /** Time of the plan by the clock of the database, in whole seconds. */
   readonly plannedAtMs: number
-  readonly desired: DesiredState
+  readonly desired: DesiredStateSteps
   readonly pending: PendingChanges
   /**
    * True if this plan writes the new content of changed groups (the identifiers that are sent as one user). False for `sluice plan`:

@@ -106,7 +106,7 @@ async function removeUnguarded(
   options: { readonly sendAllowedBefore: boolean },
 ): Promise<RemovalCounts> {
   await collectRemovals(tx, { includesMissing: false })
-  const notAtService = missingPolicy === 'delete' ? await desired.collectNotAtService() : 0
+  const notAtService = missingPolicy === 'delete' ? await desired.collectMissingNotAtService() : 0
   await desired.applyRemovals()
   const deferred = await pending.collect()
   await pending.markAndCountDeletes(input.suppressedBy)

@@ -4,7 +4,7 @@
  * (docs/decisions/implied-keys.md). A plan selects the keys for which the two contents differ. So nothing is lost if a plan is never
  * applied, and a refused key is tried again.
  *
- * The steps that differ between products and people are in `desiredProducts.ts` and `desiredIdentifiers.ts` (`DesiredState`). This
+ * The steps that differ between products and people are in `desiredProducts.ts` and `desiredIdentifiers.ts` (`DesiredStateSteps`). This
  * file has the steps that they share, and steps that only the plan of people needs.
  */
 import pg from 'pg'
@@ -52,7 +52,7 @@ export async function collectRemovals(tx: Transaction, options: { readonly inclu
  * this plan would send them. No guard withholds their removal, because it sends no delete. `recordKey`: column of `remote` with the key of
  * the record. `keys`: SQL of all keys of the record `c.key`, in a column `key`.
  */
-export async function collectNotAtService(
+export async function collectMissingNotAtService(
   { tx, destinationId, changed }: DesiredContext,
   { recordKey, keys }: { readonly recordKey: 'key' | 'group_key'; readonly keys: string },
 ): Promise<number> {

@@ -43,9 +43,10 @@ export async function splitOffSuppressed(change: BatchChange): Promise<boolean> 
   const listsVersion = lists.reduce((sum, list) => sum + Number(list.desired_version), 0)
   const listsChanged = lists.some((list) => list.suppression_version === null || Number(list.suppression_version) !== listsVersion)
   if (serviceWithErasure === undefined && !listsChanged) return false
-  // An entry is suppressed by its keys, or by another identifier of its record. Example: the list has a phone number in one form, and this
-  // entry has it in the other form (docs/decisions/both-forms.md). An operation of several users names only the first user's record.
-  // The records of its other keys are searched in the whole audience: by joins, because such an entry has many keys.
+  // An entry is suppressed by its keys and its record, or by another identifier of a record with one of its keys. Example: the list has a
+  // phone number in one form, and this entry has it in the other form (docs/decisions/both-forms.md). An operation of several users names
+  // only the first user's record. For its other keys, the query searches all records of the audience. It uses joins, because such an entry
+  // has many keys.
   const suppressed = await tx.query<DbRow<'entry', 'ord' | 'keys' | 'users' | 'byte_offset' | 'byte_length'>>(
     `with
      entries_with_identifiers as materialized (
@@ -97,8 +98,8 @@ export async function splitOffSuppressed(change: BatchChange): Promise<boolean> 
 
 /**
  * Supersedes the batch, and moves its entries except those at `ords` (people who opted out) to a new batch. If the batch may have been
- * applied, the service may have the removed identifiers. They are stored as synced with unknown content. So a later plan deletes those that
- * no row has, within the limits of the guards.
+ * applied, the service may have the removed identifiers. Those without synced content are stored as synced with unknown content. A later
+ * plan then deletes the identifiers that no row of the source has any more, unless a guard withholds that.
  */
 export async function splitOffOptedOut(change: BatchChange, ords: readonly number[]): Promise<void> {
   const { tx, batch, sender } = change

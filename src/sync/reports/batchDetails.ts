@@ -6,7 +6,7 @@ import type { DbRow, Value } from '../../db/row.ts'
 import { destinationOf } from '../../destinations/index.ts'
 import type { DestinationWords } from '../../destinations/destination.ts'
 import { UsageError } from '../../errors.ts'
-import { meaningOf } from './reasonMeanings.ts'
+import { meaningsOfReason } from './reasonMeanings.ts'
 
 /** State of a batch (docs/states.md#batch). */
 export type BatchStatus = Value<'batch', 'status'>
@@ -142,7 +142,7 @@ export async function loadBatch(db: Database, text: string): Promise<BatchDetail
     parent: row.parent_id === null ? null : Number(row.parent_id),
     children: row.children.map(Number),
     paused: row.paused_reason,
-    meaning: row.reason === null ? '' : meaningOf(row.reason),
+    meaning: row.reason === null ? '' : meaningsOfReason(row.reason),
     lastAttempts,
     outcomes,
     entries,
@@ -189,7 +189,7 @@ async function loadAttempts(db: Database, id: number): Promise<readonly AttemptL
     startedAt: started_at,
     httpStatus: http_status,
     durationMs: duration_ms,
-    meaning: row.reason === null ? '' : meaningOf(row.reason),
+    meaning: row.reason === null ? '' : meaningsOfReason(row.reason),
     answer: Object.entries(decodeAnswer(answer, attempt) ?? {}).flatMap(([name, value]) =>
       value === 0 ? [] : [[name, String(value)] as const],
     ),
@@ -204,7 +204,7 @@ async function loadOutcomes(db: Database, id: number): Promise<readonly OutcomeG
      group by o.outcome, e.change, e.code order by o.outcome = 'confirmed', sum(e.users) desc, e.code limit ${maxShownGroups}`,
     [id],
   )
-  return rows.map((row) => ({ ...row, message: row.message ?? (row.code === null ? '' : meaningOf(row.code)) }))
+  return rows.map((row) => ({ ...row, message: row.message ?? (row.code === null ? '' : meaningsOfReason(row.code)) }))
 }
 
 async function loadEntries(db: Database, id: number): Promise<readonly EntryLine[]> {
@@ -217,7 +217,7 @@ async function loadEntries(db: Database, id: number): Promise<readonly EntryLine
   return rows.map(({ key, message, ...row }) => ({
     ...row,
     product: key?.toString() ?? '',
-    message: message ?? (row.code === null ? '' : meaningOf(row.code)),
+    message: message ?? (row.code === null ? '' : meaningsOfReason(row.code)),
   }))
 }
 

@@ -3,7 +3,7 @@ import type { Database } from '../../db/database.ts'
 import { shownOutcome, usersOf } from '../../db/entries/read.ts'
 import type { Failure, RunCounts } from '../../model/report.ts'
 import { kindsWhere } from '../../destinations/index.ts'
-import { meaningOf } from './reasonMeanings.ts'
+import { meaningsOfReason } from './reasonMeanings.ts'
 
 /**
  * SQL of the batches `b` of plan `$1` that have its planned operations. Leaves out deletes of suppressed and erased people, which a push or
@@ -58,7 +58,7 @@ export async function loadFailures(db: Pick<Database, 'query'>, planId: string):
   )
   return rows.map(({ message, examples, ...row }) => ({
     ...row,
-    message: message ?? meaningOf(row.code),
+    message: message ?? meaningsOfReason(row.code),
     examples: (examples ?? []).map((key) => key.toString()),
   }))
 }

@@ -1,9 +1,9 @@
-/** Explains the codes that Sluice gives to attempts and batches (in destinations/, sync/push/ and db/batches/). */
+/** Explains the codes that Sluice gives to attempts, batches and entries (in destinations/, sync/push/ and db/batches/). */
 
 /**
  * Returns the meanings of the codes in `reason`, which are separated by spaces. Leaves out codes of the service, so the result may be empty.
  */
-export function meaningOf(reason: string): string {
+export function meaningsOfReason(reason: string): string {
   return reason.split(' ').map(meaningOfCode).filter(Boolean).join('; ')
 }
 
@@ -14,9 +14,9 @@ function meaningOfCode(code: string): string {
 }
 
 const meanings: ReadonlyMap<string, string> = new Map([
-  ['not-sent', 'nothing was sent: the service could not be reached, or the request was stopped before'],
+  ['not-sent', 'nothing was sent: the service could not be reached, or the request was cancelled before it was sent'],
   ['CREDENTIALS_REFUSED', 'the service refuses the credentials'],
-  ['not-in-time', 'not sent: the run was stopping, or the rest of the lease was too short after the wait for the rate limit'],
+  ['not-in-time', 'not sent: the run was stopping, or too little time of its lease was left after the wait for the rate limit'],
   ['connection-lost', 'the connection was lost before the answer was complete'],
   ['rate-limited', 'the service answered 429: too many requests'],
   ['locked', 'the service answered 423: locked'],
@@ -33,7 +33,7 @@ const meanings: ReadonlyMap<string, string> = new Map([
   ['key-contradicted', 'the answer contradicts itself about this product key'],
   ['unknown-status', 'the answer has a status that is not documented'],
   ['success-with-errors', 'the answer reports success and errors for the same product'],
-  ['worker_died', 'the process that sent it ended before the answer'],
+  ['worker_died', 'the process that had it ended before an answer was recorded'],
   ['newer_plan', 'a newer plan replaced it before it was sent'],
   ['destination_removed', 'the state of its destination was removed from the database'],
   ['stale_plan', 'its plan was never applied and is out of date'],

@@ -12,21 +12,21 @@ import type { Settled } from '../../model/report.ts'
 /**
  * Returns the counts of a run at its end:
  *
- * - `requests`: requests that the run sent, also for other plans than its own
+ * - `requests`: attempts of the run, also for other plans than its own, and those of which no byte was sent
  * - the outcomes of its plan, unless its trigger is `plan`
- * - `settled`: products or users of other plans that the run settled; absent if it sent no request of another plan
+ * - `settled`: counts of `settledBy`; absent if the run sent no request of another plan
  */
 export async function countsAtEnd(db: Queryable, runId: number): Promise<object> {
   const [row] = await db.query<DbRow<'run', 'plan_id' | 'trigger'>>('select plan_id, trigger from run where id = $1', [runId])
   const planId = row?.plan_id ?? null
-  const sent = planId !== null && row?.trigger !== 'plan' ? await sentCounts(db, planId) : undefined
+  const sent = planId !== null && row?.trigger !== 'plan' ? await outcomeCounts(db, planId) : undefined
   const settled = await settledBy(db, runId, planId)
   return { ...sent, requests: await countAttempts(db, runId), ...(settled === undefined ? {} : { settled }) }
 }
 
 /**
- * Counts the confirmed and refused products or users in the batches of other plans that this run settled, at least in part. Undefined if
- * the run sent no batch of another plan.
+ * Takes the batches of other plans that this run settled, fully or partly. Counts all their confirmed and refused products or users.
+ * Undefined if the run sent no batch of another plan.
  */
 async function settledBy(db: Queryable, runId: number, ownPlanId: string | null): Promise<Settled | undefined> {
   const sentForOthers = `select from attempt a join batch b on b.id = a.batch_id where a.run_id = $1 and b.plan_id is distinct from $2`
@@ -43,8 +43,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. Nothing stored links this run to a batch that it
- * superseded. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. The database does not record
+ * which run superseded unsent batches. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<DbRow<'batch', 'plan_id'>>(
@@ -67,11 +67,11 @@ export async function updateCountsOfPlan(db: Queryable, planId: string, exceptRu
     [planId, exceptRunId ?? null],
   )
   if (runs.length === 0) return
-  const { requests: _, ...counts } = await sentCounts(db, planId)
+  const { requests: _, ...counts } = await outcomeCounts(db, planId)
   for (const { id } of runs) await updateCounts(db, Number(id), counts)
 }
 
-async function sentCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
+async function outcomeCounts(db: Queryable, planId: string): Promise<PlanCounts & { readonly unconfirmed: Unconfirmed }> {
   const counts = await planCounts(db, planId)
   const unconfirmedCount = counts.refused + counts.ambiguous + counts.pending
   return { ...counts, unconfirmed: unconfirmedCount === 0 ? {} : await unconfirmedOf(db, planId) }

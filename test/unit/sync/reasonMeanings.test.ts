@@ -1,22 +1,22 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { meaningOf } from '../../../src/sync/reports/reasonMeanings.ts'
+import { meaningsOfReason } from '../../../src/sync/reports/reasonMeanings.ts'
 
 describe('the meaning of a reason', () => {
   it('joins the meanings of an answer with several reasons', () => {
-    expect(meaningOf('id-missing unknown-status')).toBe(
+    expect(meaningsOfReason('id-missing unknown-status')).toBe(
       'the answer has no result for this product; the answer has a status that is not documented',
     )
   })
 
   it('names the status of an answer without a readable error', () => {
-    expect(meaningOf('http-502')).toBe('the service answered 502')
-    expect(meaningOf('http-400-unreadable')).toBe('the service answered 400, without a readable error')
+    expect(meaningsOfReason('http-502')).toBe('the service answered 502')
+    expect(meaningsOfReason('http-400-unreadable')).toBe('the service answered 400, without a readable error')
   })
 
   it('is empty for a code of the service', () => {
-    expect(meaningOf('215')).toBe('')
+    expect(meaningsOfReason('215')).toBe('')
   })
 
   it('exists for every reason that the code writes', () => {
@@ -30,6 +30,6 @@ describe('the meaning of a reason', () => {
       texts.flatMap((text) => Array.from(text.matchAll(/\b(?:reason|code): '([a-z_-]+)'|ambiguous\('([a-z_-]+)'/g), (m) => m[1] ?? m[2])),
     )
     expect(reasons.size).toBeGreaterThan(15)
-    expect([...reasons].filter((reason) => meaningOf(reason ?? '') === '')).toEqual([])
+    expect([...reasons].filter((reason) => meaningsOfReason(reason ?? '') === '')).toEqual([])
   })
 })
