@@ -1,5 +1,4 @@
 /** Patterns of the names of consent columns, in the form of `nameWords`, and in many languages. */
-import { anyOf } from './anyOf.ts'
 
 // Patterns of opt-outs (`…Out`) and opt-ins (`…In`). `certain…`: the name alone is enough. `weak…`: the values must look like consent too.
 // `flag…`: only cells such as `yes`, `no` or `Unsubscribed` are enough.
@@ -689,3 +688,15 @@ export const questionEnd = /\b(?:numbers?|provider|form|page|campaigns)$/
  */
 export const attributeName =
   /\b(?:ip|id|source|sources|method|campaign|url|link|links|token|key|hash|text|wording|version|rate|count|counts|total|number|score|page|form|language|locale|provider|plan|price|amount|cost|budget|(?<!any )channel|owner|region|city|street|state|country|zip|interests?|(?<!(?:unsub|receiv|opted ?out|do ?not\b).*)(?:campaigns|ids))$|\bcampaign\b|^(?:utm|total|number of)\b/
+
+/**
+ * Returns a pattern that matches any of the alternatives. `lines`: an alternative on each line, without the spaces around it. Lines that
+ * begin with `#` are comments. One alternative on a line shows in a diff what changed.
+ */
+function anyOf(lines: string): RegExp {
+  const alternatives = lines
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  return new RegExp(alternatives.join('|'))
+}

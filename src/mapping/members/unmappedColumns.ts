@@ -7,29 +7,18 @@ import {
   classifyColumnName,
   isAboutRelative,
   isContactChoice,
-  isDetailName,
   isDetailOf,
   isListName,
   isStatusName,
   type ConsentName,
 } from '../consent/columnName.ts'
-import { ColumnValues, isPlaceholderDate, looksLikeDate } from '../consent/columnValues.ts'
+import { ColumnValues } from '../consent/columnValues.ts'
+import { confirmsName } from '../consent/confirmsName.ts'
+import { consentObjects, type ConsentObjectTest } from '../consent/consentObjects.ts'
 import { consentLine, valuesText, toFlowYaml } from '../consent/consentText.ts'
 import { partsOf } from '../consent/consentTest.ts'
 import { proposeTest, unknownYes, type ProposedTest } from '../consent/proposeTest.ts'
-import {
-  consentMeaning,
-  isDeceasedState,
-  isDeletedState,
-  isDoubtfulYes,
-  isNoContact,
-  isOptOutInList,
-  isOptOutState,
-  isPermission,
-  isRequestState,
-  isSubscriptionState,
-  isYesOrNo,
-} from '../consent/words.ts'
+import { isDeceasedState, isDeletedState, isNoContact, isOptOutInList, isOptOutState, isSubscriptionState } from '../consent/words.ts'
 import { redactPersonalData } from '../redactPersonalData.ts'
 import type { Cell, IdentifierType, SourceRow, Warning } from '../../model/record.ts'
 import { maxWarningLines } from '../../model/report.ts'
@@ -105,11 +94,7 @@ interface ColumnState {
   readonly isOptOutCell: ((cell: string) => boolean) | undefined
   /** True for a name such as `Tags`. */
   readonly mayHaveLists: boolean
-  /**
-   * Returns true for an object of JSON that says who may be reached, such as `{"newsletter": false}`. `isUnused`: true for the name of a
-   * channel that is not sent.
-   */
-  readonly isConsentObject: (text: string, isUnused: (name: ConsentName) => boolean) => boolean
+  readonly isConsentObject: ConsentObjectTest
   /** True for `mkt` or `mkt_code`, whose cells may be countries: there `NO` is Norway. */
   readonly mayHaveCountries: boolean
   /** True for a name such as `Pet status`. */
@@ -344,89 +329,6 @@ function optOutCells(column: string): ColumnState['isOptOutCell'] {
   if (isStatusName(column)) return isDeletedState
   // `None` is not among them: it may also mean that the person has no preference.
   return isContactChoice(column) ? isNoContact : undefined
-}
-
-/** Maximum number of characters of an object in a cell that are searched. */
-const maxObjectLength = 10_000
-/** Maximum number of paths of one column that `consentObjects` classifies. Further paths are not about consent. */
-const maxObjectPaths = 5_000
-
-/** Maximum numbers of characters of a key, and of the keys around it. */
-const [maxKeyLength, maxPathLength] = [60, 120]
-
-/**
- * Matches a text with the colon that follows a key, a bracket, or another value. The last text may have no end, so that the search takes
- * linear time.
- */
-const objectToken = /"((?:[^"\\]|\\.)*)"?(\s*:)?|[{}[\]]|[^\s"{}[\]:,]+/gs
-
-/**
- * Returns `ColumnState.isConsentObject`. A value counts like a cell of the column that a source of JSON would have for it. For
- * `{"email": true}` in `prefs`, this is `prefs.email`.
- */
-function consentObjects(column: string): ColumnState['isConsentObject'] {
-  const names = new Map<string, ConsentName | undefined>()
-  const nameOf = (path: string) => {
-    const known = names.get(path)
-    if (known !== undefined || names.has(path) || names.size === maxObjectPaths) return known
-    const name = classifyColumnName(`${column} ${path}`)
-    names.set(path, name)
-    return name
-  }
-  return (text, isUnused) => {
-    // Most cells start with another character: this saves the pattern.
-    const first = text.charCodeAt(0)
-    if (first > 32 && first !== 91 && first !== 123) return false
-    const object = trimText(text.slice(0, maxObjectLength))
-    if (!/^\[?\s{0,9}\{/.test(object)) return false
-    const prefixes: string[] = []
-    let [prefix, key] = ['', '']
-    for (const [token, quoted, colon] of object.matchAll(objectToken)) {
-      if (colon !== undefined) key = quoted?.slice(0, maxKeyLength) ?? ''
-      else if (token === '{' || token === '[') {
-        prefixes.push(prefix)
-        prefix = join(prefix, key).slice(-maxPathLength)
-        key = ''
-      } else if (token === '}' || token === ']') {
-        prefix = prefixes.pop() ?? ''
-        key = ''
-      } else {
-        const value = quoted ?? token
-        const path = join(prefix, key)
-        if (isSubscriptionState(value) && !(isDeceasedState(value) && isAboutRelative(path))) return true
-        const name = nameOf(path)
-        if (name !== undefined && !isUnused(name) && saysWhoMayBeReached(name, key, value)) return true
-      }
-    }
-    return false
-  }
-}
-
-/** Joins two parts of a path, which may be empty. */
-function join(prefix: string, key: string): string {
-  return prefix === '' || key === '' ? prefix + key : `${prefix} ${key}`
-}
-
-/** Returns true if a value of an object confirms the name of its path. A date confirms only an opt-out, such as `unsubscribed_at`. */
-function saysWhoMayBeReached(name: ConsentName, key: string, value: string): boolean {
-  const date = trimText(value)
-  if (looksLikeDate(date)) return name.polarity === 'out' && !isPlaceholderDate(date)
-  const meaning = consentMeaning(value)
-  if (meaning === undefined || meaning === 'empty' || isDetailName(key)) return false
-  return name.certain || confirmsName(name, value)
-}
-
-/** Returns true if a cell confirms a name that is not certain. */
-function confirmsName(name: ConsentName, text: string): boolean {
-  const date = trimText(text)
-  if (name.needsYes === true) {
-    const isRealDate = looksLikeDate(date) && !isPlaceholderDate(date)
-    return consentMeaning(text) === 'yes' || isRealDate || isDeletedState(text) || isRequestState(text)
-  }
-  if (name.needsFlags === true) return /\D/.test(text) && (isYesOrNo(text) || isDoubtfulYes(text) || isPermission(text))
-  const isKnownWord = consentMeaning(text) !== undefined || isDoubtfulYes(text)
-  const isDateOfOptOut = (name.polarity === 'out' || name.mayBeOptOut === true) && looksLikeDate(date)
-  return isKnownWord || partsOf(text).some(isOptOutInList) || isDateOfOptOut
 }
 
 /** Adds the texts of a cell that mean an opt-out, and such parts of a list in one text. */

@@ -135,8 +135,7 @@ async function auditCatalog({ deps, tx, pipeline, run, listing }: AuditInput): P
 
 /**
  * Waits until `readLagMs` after the last `batch.settled_at`. Before that, a read may return the state before the last request
- * (docs/faults.md, C1). `settled_at` is at most
- * `horizonMs` in the future. A longer wait would come from a wrong clock, so it is shortened.
+ * (docs/faults.md, C1). `settled_at` is at most `horizonMs` in the future. A longer wait would come from a wrong clock, so it is shortened.
  */
 async function waitForReadLag(deps: EngineDeps, destinationId: number, reportProgress: (waiting: string) => void): Promise<void> {
   const { readLagMs, horizonMs } = deps.settings

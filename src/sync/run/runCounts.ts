@@ -43,8 +43,8 @@ async function settledBy(db: Queryable, runId: number, ownPlanId: string | null)
 }
 
 /**
- * Updates the counts of earlier runs whose batches this run settled or superseded. The database does not record
- * which run superseded unsent batches. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
+ * Updates the counts of earlier runs whose batches this run settled or superseded. The database does not record which run
+ * superseded unsent batches. So of the last 20 runs of the pipeline, those with ambiguous operations are updated too.
  */
 export async function updateCountsOfOtherRuns(db: Queryable, runId: number): Promise<void> {
   const plans = await db.query<DbRow<'batch', 'plan_id'>>(
